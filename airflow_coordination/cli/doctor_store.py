@@ -76,8 +76,8 @@ def _table(store: PartitionStore, role: str) -> Iterator[Finding]:
     """Look at a DynamoDB store's table."""
     if not store.description.startswith("dynamodb:"):
         return
-    from airflow_coordination.stores.dynamodb.examination import examine
-    from airflow_coordination.stores.dynamodb.iam import Role
+    from airflow_coordination.stores.dynamodb.setup.examination import examine
+    from airflow_coordination.stores.dynamodb.setup.iam import Role
     from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 
     if isinstance(store, DynamoDBStore):

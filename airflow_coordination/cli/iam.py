@@ -21,7 +21,7 @@ def print_policy(context: CommandContext, args: Namespace) -> None:
 
     :raises SettingsError: when the table, its region or its account is not known, or the output root is not on S3.
     """
-    from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
+    from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
 
     region = args.region or _known("--region", _options(context, "--region").region)
     address = TableAddress(
@@ -47,7 +47,7 @@ def _options(context: CommandContext, wanted: str) -> DynamoDBOptions:
 def _account(context: CommandContext, region: str, *, ask: bool) -> str:
     """Return the account of the store's role; ask AWS only where that is wanted."""
     if ask:
-        from airflow_coordination.stores.dynamodb.iam import account_of_credentials
+        from airflow_coordination.stores.dynamodb.setup.iam import account_of_credentials
 
         return account_of_credentials(region)
     role = _options(context, "--account").sts_role_arn

@@ -15,9 +15,8 @@ from airflow.configuration import AIRFLOW_HOME
 from airflow_coordination.hooks.amazon import AmazonAccess, for_driver, mask
 from airflow_coordination.hooks.settings import SETTING_NAMES
 from airflow_coordination.leases.handover import STORE_VARIABLE
-from airflow_coordination.stores.addresses import plain_name, secrets_of
+from airflow_coordination.stores.addresses import plain_name, read_url, secrets_of
 from airflow_coordination.stores.config import StoreConfig, parse_config
-from airflow_coordination.stores.database_url import read_url
 from airflow_coordination.stores.registry import scheme_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import agreed_prefix

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, Final, Never
 
 from airflow_coordination.stores.addresses import NOT_SHOWN, is_meant_as_address, plain_name, public_address, secrets_of
@@ -14,6 +15,7 @@ from airflow_coordination.stores.registry import OWN_URLS, is_registered, regist
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.scrubbing import know
 from airflow_coordination.values.settings import check_known
+from airflow_coordination.values.times import LONGEST
 
 COORDINATION_OPTIONS: Final = ("partition_prefix", "store")
 SQL_OPTIONS: Final = ("url", "connect_timeout", "statement_timeout", "pool_size", "schema", "history_retention")
@@ -213,3 +215,31 @@ def parse_config(where: object) -> StoreConfig:
         return _from_mapping(where)
     kind_of = type(where).__name__
     raise SettingsError("store", kind_of, "is no place of a store", "Give a URL or a source_coordination object")
+
+
+OPTION: Final = "history_retention"
+OFF: Final = "off"
+_OFF: Final = (OFF, "false")
+"""YAML reads a bare ``off`` as false."""
+DEFAULT: Final = timedelta(days=30)
+
+_REMEDY: Final = f"Give whole days, such as {OPTION}={DEFAULT.days}, or {OPTION}={OFF}"
+
+
+def retention_of(given: object, default: timedelta | None = DEFAULT) -> timedelta | None:
+    """Return how long ended tenures are remembered, ``None`` = not at all.
+
+    :param given: days, as a number or a text, or ``off``; ``None`` = ``default``.
+    :raises SettingsError: when it is something else.
+    """
+    if given is None:
+        return default
+    if str(given).strip().lower() in _OFF:
+        return None
+    try:
+        days = int(str(given))
+    except ValueError:
+        raise SettingsError(f"store.{OPTION}", given, "is no number of days", _REMEDY) from None
+    if not 0 < days <= LONGEST.days:
+        raise SettingsError(f"store.{OPTION}", given, f"is not between 1 and {LONGEST.days} days", _REMEDY)
+    return timedelta(days=days)

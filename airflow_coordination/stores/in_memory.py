@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from datetime import datetime
@@ -21,6 +22,7 @@ from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import ACQUIRE, RECLAIM, RULES
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.protocol.writes import (
     AcquireNext,
     Act,
@@ -32,12 +34,47 @@ from airflow_coordination.protocol.writes import (
     SetPause,
     Sweep,
 )
-from airflow_coordination.stores.in_memory_outlook import outlook_of
 from airflow_coordination.stores.in_memory_source import StoredSource, place_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE
 from airflow_coordination.values.status import PartitionStatus, Rank
 from airflow_coordination.values.times import Clock, Randomness, SystemClock
+
+
+def outlook_of(living: Sequence[Partition], pause: Pause, now: datetime) -> Outlook:
+    """Return the outlook of a source.
+
+    :param living: all of its partitions but tombstones.
+    :param pause: whether it is paused.
+    """
+    ahead = [due for p in living if (due := due_at(p)) is not None and due > now]
+    prospects = [(partition, _prospect(partition, now)) for partition in living]
+    found = Counter(prospect for _, prospect in prospects)
+    claimable = [partition for partition, prospect in prospects if prospect == "claimable"]
+    late = sum(p.status is not PartitionStatus.UNASSIGNED for p in claimable)
+    expired = sum(p.status is PartitionStatus.ASSIGNED for p in claimable)
+    oldest = max((now - due for p in claimable if (due := due_at(p)) is not None), default=None)
+    return Outlook(
+        **found,
+        next_due=min(ahead, default=None),
+        overdue=late,
+        oldest_claimable=oldest,
+        pause=pause,
+        expired=expired,
+    )
+
+
+def _prospect(partition: Partition, now: datetime) -> str:
+    """Return which field of :class:`Outlook` counts the partition."""
+    if partition.status is PartitionStatus.COMPLETED:
+        return "completed"
+    due = due_at(partition)
+    if due is None:
+        return "blocked" if partition.blocked else "parked"
+    if due <= now:
+        return "claimable"
+    return "assigned" if partition.status is PartitionStatus.ASSIGNED else "waiting"
+
 
 SUPERVISED_VARIABLE: Final = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 SUPERVISED_VALUE: Final = "airflow-db-not-allowed:///"

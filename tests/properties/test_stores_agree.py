@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.opening import open_store

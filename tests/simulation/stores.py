@@ -15,9 +15,9 @@ from typing import Any, Final, Protocol
 from unittest.mock import patch
 
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN
+from airflow_coordination.stores.dynamodb.steps import ASKED_AGAIN
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.stores.opening import open_store

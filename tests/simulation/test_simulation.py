@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.testing.history.operations import Kind
 from tests.share import SHARE
 from tests.simulation.__main__ import replay

@@ -15,15 +15,13 @@ from airflow_coordination.protocol.writes import AcquireHinted, AcquireNext, Ret
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.candidate import Candidate
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.counting import Counting
-from airflow_coordination.stores.dynamodb.index_keys import CRASHED, DELAYED
-from airflow_coordination.stores.dynamodb.order import batches
+from airflow_coordination.stores.dynamodb.items import Candidate
+from airflow_coordination.stores.dynamodb.keys import CRASHED, DELAYED
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.queue import LOOK, Queue
-from airflow_coordination.stores.dynamodb.remembered import Remembered
-from airflow_coordination.stores.dynamodb.requests import Refusal
+from airflow_coordination.stores.dynamodb.queue import LOOK, Queue, batches
+from airflow_coordination.stores.dynamodb.requests import Refusal, Remembered
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import ProgressStateError
 from airflow_coordination.values.status import PartitionStatus

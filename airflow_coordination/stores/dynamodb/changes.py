@@ -41,11 +41,10 @@ from airflow_coordination.protocol.writes import (
     Sweep,
 )
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.candidate import Candidate
-from airflow_coordination.stores.dynamodb.expressions import Path, Sum
-from airflow_coordination.stores.dynamodb.index_keys import combination, instant
-from airflow_coordination.stores.dynamodb.index_keys import standing as standing_of
-from airflow_coordination.stores.dynamodb.words import UNKNOWN, DynamoWords, partition
+from airflow_coordination.stores.dynamodb.expressions import UNKNOWN, DynamoWords, Path, Sum, partition
+from airflow_coordination.stores.dynamodb.items import Candidate
+from airflow_coordination.stores.dynamodb.keys import combination, instant
+from airflow_coordination.stores.dynamodb.keys import standing as standing_of
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.status import PartitionStatus, Rank
 
@@ -55,7 +54,7 @@ TOMBSTONE_LIFE: Final = timedelta(days=7)
 _WORDS: Final = DynamoWords()
 _ANY: Final = partition()
 _TEXTS: Final = ("progress_text", "staged", "accounting_text")
-"""What :mod:`~airflow_coordination.stores.dynamodb.large_values` stores."""
+"""What :mod:`~airflow_coordination.stores.dynamodb.partitions` stores."""
 
 
 @dataclass(frozen=True, slots=True)

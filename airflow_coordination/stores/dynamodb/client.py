@@ -11,7 +11,7 @@ from botocore.credentials import AssumeRoleCredentialFetcher, DeferredRefreshabl
 from botocore.exceptions import NoCredentialsError
 
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.parallel import PARALLEL
+from airflow_coordination.stores.dynamodb.requests import PARALLEL
 
 CONNECT_SECONDS: Final = 3
 READ_SECONDS: Final = 5

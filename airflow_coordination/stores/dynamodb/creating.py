@@ -22,9 +22,8 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.children import edge, stamp, still_finished
 from airflow_coordination.stores.dynamodb.expressions import put
-from airflow_coordination.stores.dynamodb.parallel import side_by_side
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.requests import Refusal
+from airflow_coordination.stores.dynamodb.requests import Refusal, side_by_side
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
 from airflow_coordination.values.times import to_micros
 

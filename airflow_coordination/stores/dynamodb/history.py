@@ -26,8 +26,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import put, query
 from airflow_coordination.stores.dynamodb.keys import HISTORY, INDEX, belonging, part_key, parts_between
-from airflow_coordination.stores.dynamodb.remembered import Remembered
-from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.dynamodb.requests import Remembered, Table
 from airflow_coordination.values.accounting import left_by_end
 from airflow_coordination.values.fence import RING_SIZE, Ending
 from airflow_coordination.values.input_errors import CoordinationError

@@ -15,17 +15,20 @@ from boto3.dynamodb.types import TypeDeserializer, TypeSerializer
 from airflow_coordination.protocol.fields import PARTITION_FIELDS, Field, Kind
 from airflow_coordination.protocol.partition import Partition, dump_keys, load_keys
 from airflow_coordination.protocol.steps import due_at
-from airflow_coordination.stores.dynamodb.index_keys import (
+from airflow_coordination.stores.dynamodb.keys import (
+    CRASHED,
+    DELAYED,
+    REOPENED,
     blocked,
+    check_item,
     combination,
     instant,
     parse_instant,
     parse_place,
     place_of,
     standing,
+    stored_key,
 )
-from airflow_coordination.stores.dynamodb.keys import stored_key
-from airflow_coordination.stores.dynamodb.limits import check_item
 from airflow_coordination.values.blocks import dump_blocks, load_blocks
 from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.input_errors import InvalidInputError, shown
@@ -342,3 +345,64 @@ _CODECS: Final = {
     ),
 }
 """Every field but those of :data:`PLACED` and the ring."""
+
+
+_RANKS: Final = {CRASHED: Rank.CRASHED, REOPENED: Rank.REOPENED}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A row of the index.
+
+    :param seen: what the index repeats of the partition: of a lease too little to end it.
+    :param rank: the class it would be acquired in.
+    :param since: since when it can be acquired, as text of an instant; decides the order inside a class.
+    :param place: where it stands among the new ones.
+    :param standing: where it stands in the index.
+    """
+
+    seen: Partition
+    rank: Rank
+    since: str
+    place: str
+    standing: str
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """The place inside its class: priority, then oldest first; for "new" the supplier's order."""
+        priority, ordinal = parse_place(self.place)
+        return priority, "" if self.rank is Rank.NEW else self.since, ordinal
+
+    @property
+    def due(self) -> datetime:
+        """Since when it can be acquired."""
+        return parse_instant(self.since, STANDING)
+
+
+def candidate(item: Item, status: PartitionStatus) -> Candidate:
+    """Return what a row of the index says.
+
+    :raises InvalidInputError: when an attribute is corrupt.
+    """
+    with naming(item):
+        return _candidate(item, status)
+
+
+def _candidate(item: Item, status: PartitionStatus) -> Candidate:
+    standing = item[STANDING]
+    place = text(item, PLACE)
+    seen = Partition(
+        source=item[SOURCE],
+        key=key_of(item),
+        status=status,
+        token=number(item, TOKEN),
+        nonce=item.get(NONCE, ""),
+        closed_count=number(item, CLOSED_COUNT),
+        owner=item.get(OWNER),
+    )
+    if status is not PartitionStatus.UNASSIGNED:
+        rank = Rank.CRASHED if status is PartitionStatus.ASSIGNED else Rank.REOPENED
+        return Candidate(seen, rank, standing, place, standing)
+    rank = _RANKS.get(standing[0], Rank.NEW)
+    since = standing.split("|")[1] if rank is not Rank.NEW else standing.removeprefix(DELAYED)
+    return Candidate(seen, rank, since, place, standing)

@@ -10,7 +10,7 @@ from typing import Any, Final, Never
 from urllib.parse import parse_qsl, urlencode
 
 from airflow_coordination.stores.addresses import NOT_SHOWN, plain_name
-from airflow_coordination.stores.history_retention import OPTION, retention_of
+from airflow_coordination.stores.config import OPTION, retention_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import check_known
 from airflow_coordination.values.times import LONGEST

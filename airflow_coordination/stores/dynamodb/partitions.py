@@ -2,22 +2,215 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from datetime import datetime
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from math import ceil
 from typing import Any, Final
 
+from boto3.dynamodb.conditions import Attr
+
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.writes import KEEP, ChainWrite, End, Save
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.changes import Change, Moment
+from airflow_coordination.stores.dynamodb.changes import Change, Moment, under
 from airflow_coordination.stores.dynamodb.expressions import update
 from airflow_coordination.stores.dynamodb.history import History
-from airflow_coordination.stores.dynamodb.index_keys import instant
-from airflow_coordination.stores.dynamodb.large_values import whole
-from airflow_coordination.stores.dynamodb.old_endings import OldEndings
-from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.stores.dynamodb.items import (
+    ACCOUNTING,
+    KEY,
+    LARGE_OP,
+    PROGRESS,
+    SOURCE,
+    STAGED,
+    Item,
+    typed,
+    whole_item,
+)
+from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, bytes_of, instant, part_key
+from airflow_coordination.stores.dynamodb.requests import Refusal, Remembered, Table
+from airflow_coordination.values.blocks import dump_blocks
 from airflow_coordination.values.errors import SchemaVersionError, StoreUnavailableError
-from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError, shown
+
+INLINE_BYTES: Final = 256
+REMEMBERED: Final = "rememberedState"
+GLOBAL_STATE: Final = "|GLOBAL_STATE"
+_READS: Final = 5
+
+
+def texts_of(write: ChainWrite) -> dict[str, str | None]:
+    """Return what a write changes of progress, staged blocks and accounting."""
+    changed: dict[str, str | None] = {}
+    if isinstance(write, Save):
+        changed = {PROGRESS: write.progress_text, STAGED: dump_blocks(write.staged) if write.staged else None}
+    if isinstance(write, End) and write.progress is not KEEP:
+        changed[PROGRESS] = write.progress
+    if isinstance(write, End) and write.clear_staged:
+        changed[STAGED] = None
+    if isinstance(write, Save | End) and write.accounting is not None:
+        changed[ACCOUNTING] = write.accounting
+    return changed
+
+
+def stored(
+    source: str, key: str, op: str, texts: Mapping[str, str | None]
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what the partition's item is to hold of ``texts``, and the puts of those that are too large for it."""
+    sets: dict[str, Any] = {}
+    puts = []
+    for name, text in texts.items():
+        large = text is not None and len(text.encode()) > INLINE_BYTES
+        sets[name], sets[LARGE_OP[name]] = (None, op) if large else (text, None)
+        if large:
+            puts.append({"Put": {"Item": whole_item({**_key(source, key, name), "op": op, "text": text})}})
+    state = texts.get(PROGRESS)
+    if state is not None and source.endswith(GLOBAL_STATE):
+        puts.append({"Put": {"Item": whole_item({**_key(source, key, REMEMBERED), "op": op, "text": state})}})
+    return sets, puts
+
+
+def remembered(table: Table, call: Call, source: str, key: str) -> str | None:
+    """Return the global state that was last saved under a fence of ours, ``None`` when none was.
+
+    It lies beside the global state's own item, which Data Prepper replaces whole.
+    """
+    found = table.get(call, typed(_key(source, key, REMEMBERED)))
+    return None if found is None else str(found["text"])
+
+
+def _key(source: str, key: str, name: str) -> Item:
+    return {SOURCE: belonging(source, LARGE), KEY: part_key(key, name)}
+
+
+def whole(table: Table, call: Call, item: Item, key: str, again: Callable[[], Item | None]) -> Item | None:
+    """Return the partition's item with its large texts in their places.
+
+    :param again: reads the item once more, because a save in between has replaced a text.
+    :raises ProgressStateError: when no save has: the text is gone.
+    """
+    before: Item | None = None
+    for _ in range(_READS):
+        found = _filled(table, call, item, key)
+        if found is not None:
+            return found
+        newer = again()
+        if newer is None:
+            return None
+        before, item = item, newer
+    if item == before:
+        problem, remedy = (
+            "is gone from the store",
+            "Restore it, or remove progressOp and stagedOp from its item by hand",
+        )
+        raise ProgressStateError(f"large text of partition {key}", belonging(item[SOURCE], LARGE), problem, remedy)
+    raise call.unavailable(f"partition {key!r} is saved faster than it can be read")
+
+
+def _filled(table: Table, call: Call, item: Item, key: str) -> Item | None:
+    """Return the item with its large texts, ``None`` when one of them belongs to another save."""
+    filled = dict(item)
+    for name, large in LARGE_OP.items():
+        if large in item:
+            found = table.get(call, typed(_key(item[SOURCE], key, name)))
+            if found is None or found["op"] != item[large]:
+                return None
+            filled[name] = found["text"]
+    return filled
+
+
+log = logging.getLogger(__name__)
+
+UNIT: Final = 1024
+"""Bytes of an item that one write unit is for (DynamoDB)."""
+FIRST_AT: Final = 3
+"""After so many renewals they are moved: by then it will pay."""
+AGAIN_AFTER: Final = 10
+"""Where it fails, it is tried once more after so many more."""
+SHORTEST_LEASE: Final = timedelta(seconds=40)
+"""In the second half of such a lease there is time for both requests, however slow they are."""
+KEPT_FOR: Final = timedelta(days=30)
+"""How long they are kept there: as a tombstone's, far longer than any message lives."""
+ASIDE: Final = "endingsAside"
+"""In the partition's item: the token of the tenure before which endings were moved."""
+_UP_TO: Final = "upToToken"
+
+
+class OldEndings:
+    """Moves endings beside their partitions, and finds them again.
+
+    :param table: where both lie.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._renewals = Remembered()
+
+    def renewed(self, item: it.Item, timeout: timedelta, now: datetime) -> None:
+        """Count a renewal, and move the endings away when it is time; that it fails harms nothing.
+
+        The owner hears of its renewal after that. So nothing moves while the lease could end meanwhile by what its
+        owner knows: where it is short, or this renewal came late.
+
+        :param item: the partition's, as the renewal has left it.
+        :param timeout: how long the lease lasts from now on.
+        :param now: when it was renewed.
+        """
+        source, nonce = item[it.SOURCE], it.text(item, it.NONCE)
+        renewals, before = self._renewals.get(source, nonce) or (0, now)
+        self._renewals.put(source, nonce, (renewals + 1, now))
+        in_time = timeout >= SHORTEST_LEASE and now - before <= timeout / 2
+        if (renewals + 1) % AGAIN_AFTER != FIRST_AT or not (in_time and _pays(item)):
+            return
+        try:
+            self._move(item)
+        except CoordinationError as error:
+            log.debug("The endings of partition %r stay where they are: %s", it.key_of(item), error)
+
+    def recalled(self, call: Call, item: it.Item) -> it.Item:
+        """Return a partition's item with the endings that lie beside it in their places."""
+        if ASIDE not in item or all(name in item for name in it.RING):
+            return item
+        aside = self._table.get(call, it.typed(_place(item))) or {}
+        return {**{name: aside[name] for name in it.RING if name in aside}, **item}
+
+    def _move(self, item: it.Item) -> None:
+        """Write them beside the partition, then take them out of its item: both are in vain when the tenure is over."""
+        key, token, endings = it.key_of(item), it.number(item, it.TOKEN), _endings(item)
+        if not self._put_aside(item, token, endings):
+            return
+        fence = Fence(token, it.text(item, it.NONCE))
+        gone = {**dict.fromkeys(endings), ASIDE: token}
+        change = update(it.lease_key(item[it.SOURCE], key), gone, under(fence))
+        self._table.attempt(Call("shorten", key), "update_item", **change)
+
+    def _put_aside(self, item: it.Item, token: int, endings: dict[str, Any]) -> bool:
+        """Return whether they lie beside the partition: a request that comes late never replaces newer ones."""
+        until = int((self._table.clock.now() + KEPT_FOR).timestamp())
+        newer = Attr(_UP_TO).not_exists() | Attr(_UP_TO).lt(token)
+        change = update(_place(item), {**endings, _UP_TO: token, it.EXPIRATION: until}, newer)
+        found = self._table.attempt(Call("keep endings", it.key_of(item)), "update_item", **change)
+        if not isinstance(found, Refusal):
+            return True
+        there = found.item or {}
+        return all(there.get(name) == entry for name, entry in endings.items())
+
+
+def _endings(item: it.Item) -> dict[str, Any]:
+    return {name: item[name] for name in it.RING if name in item}
+
+
+def _pays(item: it.Item) -> bool:
+    """Return whether a renewal costs less without the endings."""
+    long = bytes_of(item)
+    short = long - bytes_of(_endings(item)) + bytes_of({ASIDE: item[it.TOKEN]}) * (ASIDE not in item)
+    return ceil(short / UNIT) < ceil(long / UNIT)
+
+
+def _place(item: it.Item) -> it.Item:
+    return {it.SOURCE: belonging(item[it.SOURCE], LARGE), it.KEY: part_key(it.key_of(item), "endings")}
 
 
 class Partitions:

@@ -2,32 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from itertools import chain, groupby, islice
 from operator import attrgetter
 from typing import Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
+from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.results import Swept
+from airflow_coordination.protocol.writes import Sweep
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.candidate import Candidate, candidate
+from airflow_coordination.stores.dynamodb.children import Stragglers
 from airflow_coordination.stores.dynamodb.expressions import query
-from airflow_coordination.stores.dynamodb.index_keys import (
+from airflow_coordination.stores.dynamodb.items import Candidate, candidate
+from airflow_coordination.stores.dynamodb.keys import (
     CRASHED,
     DELAYED,
     FRESH,
+    INDEX,
     PARKED,
     RELEASING,
     blocked,
     combination,
     instant,
 )
-from airflow_coordination.stores.dynamodb.keys import INDEX
-from airflow_coordination.stores.dynamodb.partitions import check_ours
-from airflow_coordination.stores.dynamodb.requests import Table
-from airflow_coordination.values.status import PartitionStatus, Rank
+from airflow_coordination.stores.dynamodb.partitions import Partitions, check_ours
+from airflow_coordination.stores.dynamodb.requests import Table, side_by_side
+from airflow_coordination.values.status import ASSIGNED, CLOSED, PartitionStatus, Rank
 
 LOOK: Final = 1_000
 """How far one look at the index goes: of each kind no more rows than this."""
@@ -159,3 +166,114 @@ class Queue:
 def first(pages: Iterable[list[Candidate]], limit: int) -> list[Candidate]:
     """Return the first ``limit`` rows of some pages, asking for no more of them than that takes."""
     return list(islice(chain.from_iterable(pages), limit))
+
+
+Batches = Iterator[list[Candidate]]
+_END: Final[tuple[None, list[Candidate]]] = (None, [])
+
+
+class _Waiting:
+    """The UNASSIGNED rows, taken class by class in the order they stand."""
+
+    def __init__(self, pieces: Iterator[tuple[Rank, list[Candidate]]]) -> None:
+        self._pieces = pieces
+        self._next: tuple[Rank | None, list[Candidate]] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more of it waits, as far as it was asked."""
+        return self._next is _END
+
+    def take(self, rank: Rank) -> list[Candidate]:
+        """Return the next piece if it is of this class, otherwise nothing."""
+        if self._next is None:
+            self._next = next(self._pieces, _END)
+        found, rows = self._next
+        if found is not rank:
+            return []
+        self._next = None
+        return rows
+
+
+def batches(queue: Queue, call: Call, source: str, past: datetime, size: int, *, new_first: bool = False) -> Batches:
+    """Yield candidates in the acquisition order, in batches that are sorted in themselves.
+
+    The first batch of a class is exact up to ``size`` partitions that came due since the last sweep; behind it,
+    partitions that only a race or an old index let pass follow page by page. Where nothing waits, a page of those that
+    others hold is looked through on the way (:meth:`Queue.due`).
+
+    :param new_first: start at "new", then the crashed and the reopened (promise S9: no class starves).
+    """
+    if new_first:
+        yield from _of(_Waiting(queue.waiting(call, source, past, size, DELAYED)), Rank.NEW)
+    waiting = _Waiting(queue.waiting(call, source, past, size, CRASHED))
+
+    def due(status: PartitionStatus) -> Batches:
+        yield from queue.due(call, source, status, past, size, watch=waiting.is_over)
+
+    yield from _of(waiting, Rank.CRASHED, due(PartitionStatus.ASSIGNED))
+    yield from _of(waiting, Rank.REOPENED, due(PartitionStatus.CLOSED))
+    if not new_first:
+        yield from _of(waiting, Rank.NEW)
+
+
+def _of(waiting: _Waiting, rank: Rank, due: Batches | None = None) -> Batches:
+    """Yield one class: what waits in it, together with what came due for it."""
+    more = due or iter(())
+    while batch := [*waiting.take(rank), *next(more, [])]:
+        yield sorted(batch, key=attrgetter("order"))
+
+
+class Sweeping:
+    """The step that reopens and reclaims.
+
+    :param partitions: the items.
+    :param queue: the index.
+    """
+
+    def __init__(self, partitions: Partitions, queue: Queue) -> None:
+        self._partitions, self._queue = partitions, queue
+        self._stragglers = Stragglers(partitions)
+
+    def sweep(self, write: Sweep) -> Swept:
+        """Reopen and reclaim what is due, at most ``limit`` of each; what was delayed goes back to its place."""
+        call, past = Call("sweep"), self._partitions.moment().past
+        source, limit = write.source, write.limit
+        work: list[tuple[Callable[[Candidate, Sweep], str], list[Candidate]]] = [
+            (self._reopen, first(self._due(call, write, CLOSED, past), limit)),
+            (self._reclaim, first(self._due(call, write, ASSIGNED, past), limit)),
+            (self._promote, first(self._queue.delayed(call, source, past, limit), limit)),
+        ]
+        self._queue.watch_completed(call, source)
+        done = Counter(side_by_side([partial(step, row, write) for step, rows in work for row in rows]))
+        released = self._stragglers.release(source)
+        return Swept(done["reopened"], done["reclaimed"], done["parked"], released)
+
+    def _due(self, call: Call, write: Sweep, status: PartitionStatus, past: datetime) -> Iterator[list[Candidate]]:
+        return self._queue.due(call, write.source, status, past, write.limit, watch=True)
+
+    def _reopen(self, row: Candidate, write: Sweep) -> str:
+        call = Call("reopen", row.seen.key)
+        change = changes.reopen(row, write, self._partitions.moment())
+        return "left" if self._partitions.change(call, write.source, row.seen.key, change) else "reopened"
+
+    def _promote(self, row: Candidate, write: Sweep) -> str:
+        change = changes.promote(row)
+        self._partitions.change(Call("queue", row.seen.key), write.source, row.seen.key, change)
+        return "promoted"
+
+    def _reclaim(self, row: Candidate, write: Sweep) -> str:
+        """Reclaim a lease by what its item says: how its tenure ends, the index does not know."""
+        call, at = Call("reclaim", row.seen.key), self._partitions.moment()
+        now = self._partitions.bare(call, write.source, row.seen.key)
+        if now is None or now.status is not PartitionStatus.ASSIGNED or now.deleted:
+            return "left"
+        after = steps.reclaim(write, now, at.past)
+        if after is None:
+            change = changes.follow_renewals(row.seen, row.standing)
+            self._partitions.change(call, write.source, now.key, change)
+            return "left"
+        if self._partitions.change(call, write.source, now.key, changes.replace(now, after, at)):
+            return "left"
+        self._partitions.history.ended(now, after)
+        return "parked" if after.parked else "reclaimed"

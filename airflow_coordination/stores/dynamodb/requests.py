@@ -5,10 +5,14 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, TypeVar
 
 from botocore.exceptions import (
     BotoCoreError,
@@ -30,9 +34,94 @@ from botocore.exceptions import (
 
 from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.dynamodb.items import Item, plain
-from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
-from airflow_coordination.values.errors import SchemaVersionError
+from airflow_coordination.values.errors import SchemaVersionError, StoreUnavailableError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
+from airflow_coordination.values.times import Clock, SystemClock
+
+MARGIN: Final = timedelta(seconds=2)
+"""How much later than its end a lease counts as ended: the service's front ends may disagree by that much."""
+
+_FRESH_SECONDS: Final = 60.0
+"""For how long this process's clock is believed rather than an answer that says less and may have been on its way."""
+
+
+class ServiceClock:
+    """Tells the service's time between its answers by this process's monotonic clock.
+
+    ``Date`` has whole seconds and was written before it was read, so the time told is never later than the true
+    one, and earlier by at most a second and the answer's way.
+
+    :param local: gives monotonic seconds; its wall time is not used.
+    :param injected: decides instead of the service, without any margin, for tests.
+    """
+
+    def __init__(self, injected: Clock | None = None, local: Clock | None = None) -> None:
+        self.injected, self._local = injected, local or SystemClock()
+        self._heard: tuple[datetime, float] | None = None
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the time is known yet."""
+        return self.injected is not None or self._heard is not None
+
+    def hear(self, date: str | None) -> None:
+        """Take the time from an answer's ``Date`` header; one that is absent or cannot be read says nothing."""
+        with suppress(ValueError, OverflowError):
+            heard, at = parsedate_to_datetime(date or "").astimezone(UTC), self._local.monotonic()
+            if self._heard is None or at - self._heard[1] > _FRESH_SECONDS or heard >= self.now():
+                self._heard = (heard, at)
+
+    def now(self) -> datetime:
+        """Return the service's time.
+
+        :raises StoreUnavailableError: before the first answer.
+        """
+        if self.injected is not None:
+            return self.injected.now()
+        if self._heard is None:
+            raise StoreUnavailableError("learn the service's time", "no answer has said it yet")
+        date, at = self._heard
+        return date + timedelta(seconds=self._local.monotonic() - at)
+
+    def surely_past(self) -> datetime:
+        """Return the newest moment that has surely passed: what ended by then can be taken."""
+        return self.now() if self.injected is not None else self.now() - MARGIN
+
+
+PARALLEL: Final = 8
+"""How many requests of one step are under way at a time."""
+T = TypeVar("T")
+
+
+def side_by_side(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Make calls, ``PARALLEL`` of them at a time, and return their results; one at a time stays in this thread."""
+    if min(PARALLEL, len(calls)) <= 1:
+        return [call() for call in calls]
+    with ThreadPoolExecutor(min(PARALLEL, len(calls))) as pool:
+        running = [pool.submit(call) for call in calls]
+    return [task.result() for task in running]
+
+
+_REMEMBERED: Final = 10_000
+
+
+class Remembered:
+    """A bounded memory: source and name to value, the oldest forgotten first."""
+
+    def __init__(self, limit: int = _REMEMBERED) -> None:
+        self._limit = limit
+        self._values: OrderedDict[tuple[str, str], Any] = OrderedDict()
+
+    def put(self, source: str, name: str, value: Any) -> None:
+        """Remember ``value``."""
+        self._values[source, name] = value
+        while len(self._values) > self._limit:
+            self._values.popitem(last=False)
+
+    def get(self, source: str, name: str) -> Any:
+        """Return what is remembered, ``None`` when nothing is."""
+        return self._values.get((source, name))
+
 
 _THROTTLED: Final = frozenset(
     {

@@ -27,30 +27,22 @@ from airflow_coordination.protocol.writes import (
     Steal,
     Sweep,
 )
-from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb import people
+from airflow_coordination.stores.dynamodb import steps as people
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
-from airflow_coordination.stores.dynamodb.beside import Beside
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
 from airflow_coordination.stores.dynamodb.expressions import query
-from airflow_coordination.stores.dynamodb.failures import Failures
 from airflow_coordination.stores.dynamodb.history import History
+from airflow_coordination.stores.dynamodb.index_reads import Listing, Looking
 from airflow_coordination.stores.dynamodb.keys import SOURCES
-from airflow_coordination.stores.dynamodb.listing import Listing
-from airflow_coordination.stores.dynamodb.looking import Looking
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.owning import Owning
-from airflow_coordination.stores.dynamodb.parkings import Parkings
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.pausing import ASKED_AGAIN, Pausing
-from airflow_coordination.stores.dynamodb.queue import Queue
-from airflow_coordination.stores.dynamodb.requests import Table
-from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
-from airflow_coordination.stores.dynamodb.sweeping import Sweeping
-from airflow_coordination.stores.dynamodb.table import (
+from airflow_coordination.stores.dynamodb.queue import Queue, Sweeping
+from airflow_coordination.stores.dynamodb.requests import ServiceClock, Table
+from airflow_coordination.stores.dynamodb.setup.table import (
     Layout,
     layout_of,
     make_table,
@@ -58,8 +50,9 @@ from airflow_coordination.stores.dynamodb.table import (
     refuse_newer,
     write_facts,
 )
-from airflow_coordination.stores.dynamodb.takeover import Takeover
-from airflow_coordination.stores.schema_version import StoreFacts
+from airflow_coordination.stores.dynamodb.setup.takeover import Takeover
+from airflow_coordination.stores.dynamodb.side_items import Beside, Parkings
+from airflow_coordination.stores.dynamodb.steps import ASKED_AGAIN, Failures, Owning, Pausing
 from airflow_coordination.values.names import holds_partitions
 from airflow_coordination.values.status import ASSIGNED, CLOSED, UNASSIGNED, PartitionStatus
 from airflow_coordination.values.times import Clock, Randomness, SystemClock

@@ -169,3 +169,21 @@ def follow_up_of(row: Sequence[Any]) -> FollowUp:
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:
     """Return the ended tenure in a row of ``TENURE``."""
     return _past_tenure(row)
+
+
+_READY_OF: Final = {Rank.CRASHED: Ready.CRASHED, Rank.REOPENED: Ready.REOPENED, Rank.NEW: Ready.RETURNED}
+
+
+def waits(status: PartitionStatus, rank: Rank, *, at_once: bool, later: bool) -> tuple[Ready | None, Timed | None]:
+    """Return ``ready`` and ``timed`` of a partition that is not fresh; at most one of them.
+
+    :param at_once: whether it can be acquired as soon as it is UNASSIGNED.
+    :param later: whether it can be acquired from a time ahead on.
+    """
+    if status is PartitionStatus.ASSIGNED:
+        return None, Timed.HELD
+    if status is PartitionStatus.UNASSIGNED and at_once:
+        return _READY_OF[rank], None
+    if later and status in (PartitionStatus.UNASSIGNED, PartitionStatus.CLOSED):
+        return None, Timed.DELAYED if status is PartitionStatus.UNASSIGNED else Timed.CLOSED
+    return None, None

@@ -21,8 +21,8 @@ from airflow_coordination.stores.sql.columns import (
     PARTITIONS,
     SOURCES,
 )
-from airflow_coordination.stores.sql.names import check_name, quote_name
 from airflow_coordination.stores.sql.statements.create import PAGE_SEQUENCE
+from airflow_coordination.stores.sql.statements.dialect import check_name, quote_name
 
 Kind = Literal["database", "schema", "table", "sequence"]
 

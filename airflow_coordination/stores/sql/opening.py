@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow_coordination.stores.addresses import public_address
+from airflow_coordination.stores.addresses import DatabaseUrl, public_address, read_url
 from airflow_coordination.stores.config import SQL_OPTIONS
-from airflow_coordination.stores.database_url import DatabaseUrl, read_url
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.times import Clock
 

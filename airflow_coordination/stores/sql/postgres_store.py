@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.protocol.partition import Partition, dump_keys
 from airflow_coordination.protocol.results import Answer, FusedAnswer, Swept
@@ -12,22 +12,91 @@ from airflow_coordination.protocol.side_writes import Record
 from airflow_coordination.protocol.steps import waited_for
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Sweep
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql import parameters as given
-from airflow_coordination.stores.sql.arrays import of_numbers, of_texts
-from airflow_coordination.stores.sql.columns import partition_of
-from airflow_coordination.stores.sql.connections import Rows
-from airflow_coordination.stores.sql.floors import Floors, apart
-from airflow_coordination.stores.sql.floors import parameters as floors
-from airflow_coordination.stores.sql.marks import FROM_THE_BEGINNING, Marks
+from airflow_coordination.stores.sql import steps as given
+from airflow_coordination.stores.sql.columns import PARTITIONS, partition_of
+from airflow_coordination.stores.sql.database import Rows
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
-from airflow_coordination.stores.sql.short_way import ShortWay
-from airflow_coordination.stores.sql.statements import acquire, children, combined, create, create_children
-from airflow_coordination.stores.sql.statements.dialect import Statement
+from airflow_coordination.stores.sql.queue import (
+    FROM_THE_BEGINNING,
+    Floors,
+    Marks,
+    ShortWay,
+    UsedUp,
+    apart,
+)
+from airflow_coordination.stores.sql.queue import (
+    parameters as floors,
+)
+from airflow_coordination.stores.sql.statements import (
+    acquire,
+    create,
+)
+from airflow_coordination.stores.sql.statements import (
+    create as children,
+)
+from airflow_coordination.stores.sql.statements import (
+    create as create_children,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as owner,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as records,
+)
+from airflow_coordination.stores.sql.statements.acquire import first_claimable, first_if_fresh
+from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement, of_numbers, of_texts, renamed
+from airflow_coordination.stores.sql.statements.step import FREE, ROW, StepText
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.stores.sql.used_up import UsedUp
 from airflow_coordination.values.input_errors import UnknownParentError
 from airflow_coordination.values.times import Clock
+
+_NOT_THE_ENDED: Final = "AND source_partition_key <> :ended_key"
+
+
+def with_records(dialect: Dialect, step: Callable[..., StepText], kinds: tuple[type, ...], **shape: Any) -> str:
+    """Return the statement of a step that writes records beside its partition.
+
+    :param step: makes the step's own statement, of ``shape``.
+    :param kinds: of the records.
+    """
+    done = step(dialect, **shape)
+    return f"WITH done AS ({done}){records.beside(dialect, done, kinds)} SELECT * FROM done"
+
+
+def _one_key() -> str:
+    """Return the key of one partition if nobody is changing it, as an expression: two such steps may cross."""
+    return f"""(SELECT source_partition_key FROM {PARTITIONS} WHERE source_identifier = :source
+        AND source_partition_key = :key {_NOT_THE_ENDED} FOR UPDATE SKIP LOCKED)"""
+
+
+def end_and_acquire(
+    dialect: Dialect,
+    *,
+    kinds: tuple[type, ...],
+    following_kinds: tuple[type, ...],
+    new_first: bool,
+    by_key: bool,
+    short: bool,
+    **shape: Any,
+) -> str:
+    """Return the statement that ends one tenure and, only if this execution did, starts the next.
+
+    :param kinds: of the records that the ending writes.
+    :param following_kinds: of the records that the acquisition writes.
+    :param short: look for a fresh partition only, and find none where anything else may be due.
+    :param shape: of the ending.
+    """
+    done = owner.end(dialect, **shape)
+    ended = records.beside(dialect, done, kinds)
+    look = first_if_fresh if short else first_claimable
+    key = _one_key() if by_key else look(dialect, new_first=new_first, only=_NOT_THE_ENDED)
+    row = FREE if short else ROW
+    following = acquire.acquire_found(dialect, key, also="EXISTS (SELECT 1 FROM done) AND", row=row)
+    beside = records.beside(dialect, following, following_kinds, "following")
+    return f"""WITH {renamed(f"done AS ({done}){ended}", "ended_")}, following AS ({following}){beside}
+        SELECT answer.applied, following.* FROM (SELECT count(*) AS applied FROM done) AS answer
+        LEFT JOIN following ON true"""
 
 
 class PostgresStore(SqlStore):
@@ -114,7 +183,7 @@ class PostgresStore(SqlStore):
 
     def insert_children(self, call: Call, write: Create, page: list[NewPartition]) -> int:
         """Insert a page in one statement, which locks and judges the parents."""
-        [[made, child, parent]] = self.ask(call, create_children.create_page, self._page(write, page))
+        [[made, child, parent]] = self.ask(call, create_children.create_page_of_children, self._page(write, page))
         if parent is not None:
             raise UnknownParentError(child, parent)
         return int(made)
@@ -147,7 +216,7 @@ class PostgresStore(SqlStore):
         if not step.records:
             return self.ask(call, step.build, step.parameters, **step.shape)
         kinds, parameters = _kinds(step.records), step.parameters | _beside(step.records)
-        return self.ask(call, combined.with_records, parameters, step=step.build, kinds=kinds, **step.shape)
+        return self.ask(call, with_records, parameters, step=step.build, kinds=kinds, **step.shape)
 
     def carry_out_and_release(self, call: Call, step: Step) -> tuple[Rows, int]:
         """Execute a step that completes a partition, and release who waits for it, in one transaction and round trip.
@@ -159,7 +228,7 @@ class PostgresStore(SqlStore):
         step, dialect = self.kept(step), self.database.dialect
         shape = {"step": step.build, "kinds": _kinds(step.records), **step.shape}
         ended = (
-            self.statement(combined.with_records, dialect, **shape),
+            self.statement(with_records, dialect, **shape),
             self.timed(step.parameters | _beside(step.records)),
         )
         rows, released = self.database.together(
@@ -189,7 +258,7 @@ class PostgresStore(SqlStore):
         short = following.may_miss and following.key is None and self._short_way.is_worth_it(following.source)
         look: dict[str, Any] = {"new_first": following.new_first, "by_key": following.key is not None, "short": short}
         look["following_kinds"] = () if short else _kinds(self.kept(acquisition(following)).records)
-        rows = self.ask(call, combined.end_and_acquire, parameters, kinds=_kinds(step.records), **step.shape, **look)
+        rows = self.ask(call, end_and_acquire, parameters, kinds=_kinds(step.records), **step.shape, **look)
         self._used_up.after(following.source, began)
         [applied, *row] = rows[0]
         if not applied:

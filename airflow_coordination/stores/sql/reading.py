@@ -15,8 +15,7 @@ from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
 from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.results import HeadRecord, Outlook
-from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.schema_version import StoreFacts
+from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.sql.columns import (
     follow_up_of,
     head_of,
@@ -25,10 +24,23 @@ from airflow_coordination.stores.sql.columns import (
     past_tenure_of,
     pause_of_row,
 )
-from airflow_coordination.stores.sql.connections import Rows
-from airflow_coordination.stores.sql.database import Database
+from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import children, order, pausing, read, records
+from airflow_coordination.stores.sql.statements import (
+    acquire as order,
+)
+from airflow_coordination.stores.sql.statements import (
+    create as children,
+)
+from airflow_coordination.stores.sql.statements import (
+    read,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as pausing,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as records,
+)
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus

@@ -6,8 +6,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.stores.calls import Call, no_schema
-from airflow_coordination.stores.schema_version import StoreFacts, check
+from airflow_coordination.stores.calls import Call, StoreFacts, check, no_schema
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.indexes import FAMILIES, FOLLOWED, VIEWS, build_beside_writers, shut_writers_out

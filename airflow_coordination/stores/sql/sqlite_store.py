@@ -14,12 +14,23 @@ from airflow_coordination.protocol.side_writes import ForgetFailures, TenureEnde
 from airflow_coordination.protocol.steps import waited_for
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql import parameters as given
+from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import partition_of
-from airflow_coordination.stores.sql.connections import Rows
-from airflow_coordination.stores.sql.database import Run
+from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
-from airflow_coordination.stores.sql.statements import acquire, children, create, create_children, records
+from airflow_coordination.stores.sql.statements import (
+    acquire,
+    create,
+)
+from airflow_coordination.stores.sql.statements import (
+    create as children,
+)
+from airflow_coordination.stores.sql.statements import (
+    create as create_children,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as records,
+)
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.status import PartitionStatus

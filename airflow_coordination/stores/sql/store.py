@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import logging
+import time
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.supply import without_repeats
@@ -35,13 +38,30 @@ from airflow_coordination.protocol.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql import parameters as given
+from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import moment, partition_of, pause_of_row
-from airflow_coordination.stores.sql.connections import Rows
-from airflow_coordination.stores.sql.database import Database
+from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
-from airflow_coordination.stores.sql.statements import acquire, children, owner, parking, read, records, sweep
+from airflow_coordination.stores.sql.statements import (
+    acquire,
+    read,
+)
+from airflow_coordination.stores.sql.statements import (
+    create as children,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as owner,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as parking,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as records,
+)
+from airflow_coordination.stores.sql.statements import (
+    writes as sweep,
+)
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
@@ -54,12 +74,55 @@ from airflow_coordination.stores.sql.steps import (
     refreshing,
     setting_pause,
 )
-from airflow_coordination.stores.sql.thinning import Thinning
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Clock, from_micros
+
+_log = logging.getLogger(__name__)
+
+SELDOM: Final = 600.0
+"""Seconds between two looks of a process at one source."""
+PORTION: Final = 5_000
+"""Rows that one sweep removes at most; while there are so many, the next sweep goes on."""
+
+
+@dataclass(slots=True)
+class Thinning:
+    """What this process has removed, and when it looks again.
+
+    :param retention: how long the history is kept; ``None`` = none is kept, and what there is stays.
+    :param ask: executes a statement.
+    :param clock: monotonic seconds.
+    """
+
+    retention: timedelta | None
+    ask: Sender
+    clock: Callable[[], float] = time.monotonic
+    _again_at: dict[str, float] = field(default_factory=dict)
+
+    def after_sweep(self, source: str) -> None:
+        """Remove what is too old of a source, if it is time to look.
+
+        What prevents it is logged and tried again at the next look: the sweep itself is done, and what it has reclaimed
+        must be heard of.
+        """
+        if self.retention is None or self.clock() < self._again_at.get(source, 0.0):
+            return
+        self._again_at[source] = self.clock() + SELDOM
+        try:
+            if self.thin(source, self.retention) == PORTION:
+                self._again_at[source] = 0.0
+        except CoordinationError as error:
+            _log.warning("The history of %s cannot be thinned and grows: %s", source, error)
+
+    def thin(self, source: str, retention: timedelta) -> int:
+        """Remove at most a portion of what is older than ``retention``, and return how many rows that were."""
+        kept = retention // timedelta(microseconds=1)
+        parameters = {"source": source, "kept": kept, "limit": PORTION}
+        return len(self.ask(Call("thin the history", source), records.thin_history, parameters))
+
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[..., str], Callable[[Any], dict[str, Any]]]]] = {
     Adopt: (owner.adopt, given.adopt),
@@ -246,7 +309,7 @@ class SqlStore(SqlReading):
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due; what was delayed joins the queue."""
-        parameters = {**given.sweep(write), **self.not_used_up(write.source)}
+        parameters = {**given.sweep_parameters(write), **self.not_used_up(write.source)}
         reopened = self.ask(Call("reopen what is due"), sweep.reopen, parameters)
         ended = self.carry_out(Call("reclaim expired leases"), reclaiming(write, parameters))
         self.ask(Call("queue what was delayed"), sweep.promote, parameters)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

@@ -12,8 +12,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.stores.sql.connections import Rows
-from airflow_coordination.stores.sql.database import Run
+from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore

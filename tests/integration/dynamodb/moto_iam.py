@@ -13,7 +13,7 @@ import boto3
 from moto.core.authorization import enable_iam_authentication
 
 from airflow_coordination.stores.dynamodb.client import CONFIG
-from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
+from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
 from tests.integration.dynamodb.engine import REGION, Engine
 
 ACCOUNT = "123456789012"

@@ -14,8 +14,8 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.metrics import Metric, full_name
 from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.stores.dynamodb.setup.table import Layout, write_facts
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.dynamodb.table import Layout, write_facts
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.errors import (
     PartitionNotFoundError,

@@ -13,8 +13,8 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.results import Swept
 from airflow_coordination.stores.diagnostics import Finding, Verdict
-from airflow_coordination.stores.dynamodb.examination import examine
-from airflow_coordination.stores.dynamodb.iam import Role
+from airflow_coordination.stores.dynamodb.setup.examination import examine
+from airflow_coordination.stores.dynamodb.setup.iam import Role
 from airflow_coordination.values.errors import SchemaVersionError
 from airflow_coordination.values.status import PartitionStatus
 from benchmarks.dynamodb.requests import Requests

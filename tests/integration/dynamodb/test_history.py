@@ -16,8 +16,8 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.published import published_accounting
 from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.stores.dynamodb import items, keys
-from airflow_coordination.stores.dynamodb.examination import examine
-from airflow_coordination.stores.dynamodb.iam import Role
+from airflow_coordination.stores.dynamodb.setup.examination import examine
+from airflow_coordination.stores.dynamodb.setup.iam import Role
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.history.past_tenures import unremembered

@@ -12,9 +12,9 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
 from airflow_coordination.stores.dynamodb.keys import SOURCES
-from airflow_coordination.stores.dynamodb.permissions import OF_DATA_PREPPER
+from airflow_coordination.stores.dynamodb.setup.examination import OF_DATA_PREPPER
+from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.blocks import Block

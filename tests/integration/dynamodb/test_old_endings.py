@@ -11,7 +11,7 @@ import pytest
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.old_endings import AGAIN_AFTER, ASIDE, FIRST_AT, KEPT_FOR
+from airflow_coordination.stores.dynamodb.partitions import AGAIN_AFTER, ASIDE, FIRST_AT, KEPT_FOR
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
 from airflow_coordination.values.fence import Ending, Fence

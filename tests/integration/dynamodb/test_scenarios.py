@@ -17,7 +17,7 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.metrics import Metric, full_name
 from airflow_coordination.protocol.partition import Checkpoint
-from airflow_coordination.stores.dynamodb.service_clock import MARGIN
+from airflow_coordination.stores.dynamodb.requests import MARGIN
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.input_errors import ProgressStateError

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.schedules import TTL, Schedule

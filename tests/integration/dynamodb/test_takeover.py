@@ -13,7 +13,7 @@ import pytest
 
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.protocol.partition import Checkpoint
-from airflow_coordination.stores.dynamodb.takeover import Takeover
+from airflow_coordination.stores.dynamodb.setup.takeover import Takeover
 from airflow_coordination.values.errors import SchemaVersionError
 from airflow_coordination.values.status import PartitionStatus
 from tests.integration.dynamodb.data_prepper import GLOBAL_KEY, SNAPSHOTS

@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.data_prepper import read, taken_over
-from airflow_coordination.stores.dynamodb.takeover import whole_item
+from airflow_coordination.stores.dynamodb.setup.data_prepper import read, taken_over
+from airflow_coordination.stores.dynamodb.setup.takeover import whole_item
 from airflow_coordination.values.status import PartitionStatus
 from tests.integration.dynamodb.data_prepper import bean
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from airflow_coordination.stores.dynamodb.setup.takeover import Takeover
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.dynamodb.takeover import Takeover
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
 from airflow_coordination.values.errors import SchemaVersionError

@@ -21,7 +21,7 @@ from airflow_coordination.outputs.storage import join, write_bytes
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.dynamodb.iam import Role, TableAddress, policy
+from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.settings import Settings
 

@@ -18,8 +18,8 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Tenancy
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import postgres_store as postgres_module
+from airflow_coordination.stores.sql.queue import UsedUp
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.stores.sql.used_up import UsedUp
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 

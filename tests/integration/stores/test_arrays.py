@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.stores.sql.arrays import of_numbers, of_texts
+from airflow_coordination.stores.sql.statements.dialect import of_numbers, of_texts
 
 TEXTS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 HOSTILE = ["", "NULL", "null", "{", "}", "{}", ",", '"', "\\", '\\"', '","', "a b", " ", "\n\t", "'", "ä☃𝄞"]

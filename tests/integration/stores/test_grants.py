@@ -19,7 +19,7 @@ from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.examination import encryption
 from airflow_coordination.stores.sql.grants import RIGHTS, Names, Right, SqlRole, grants
-from airflow_coordination.stores.sql.names import quote_name
+from airflow_coordination.stores.sql.statements.dialect import quote_name
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError

@@ -12,8 +12,8 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.stores.sql import thinning
-from airflow_coordination.stores.sql.statements import records
+from airflow_coordination.stores.sql import store as thinning
+from airflow_coordination.stores.sql.statements import writes as records
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import SOURCE, Workbench

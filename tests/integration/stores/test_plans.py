@@ -12,9 +12,11 @@ import pytest
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.columns import Ready, Timed
-from airflow_coordination.stores.sql.floors import EVERYTHING, LOWEST, apart, parameters
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
-from airflow_coordination.stores.sql.statements import acquire, order, read, sweep
+from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST, apart, parameters
+from airflow_coordination.stores.sql.statements import acquire, read
+from airflow_coordination.stores.sql.statements import acquire as order
+from airflow_coordination.stores.sql.statements import writes as sweep
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
 from tests.integration.stores.conftest import SOURCE, creation, ending, following

@@ -18,8 +18,8 @@ import pytest
 
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores.sql.sqlite import WriteLock
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.stores.sql.write_lock import WriteLock
 from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.status import PartitionStatus
 from tests.engines.postgres import PrivateServer, fresh_database, private_server

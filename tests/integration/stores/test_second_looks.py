@@ -12,7 +12,9 @@ from airflow_coordination.protocol.partition import Partition, PartitionIdentifi
 from airflow_coordination.protocol.results import Swept
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.stores.sql.statements import acquire, combined, sweep
+from airflow_coordination.stores.sql import postgres_store as combined
+from airflow_coordination.stores.sql.statements import acquire
+from airflow_coordination.stores.sql.statements import writes as sweep
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench
 from airflow_coordination.values.status import PartitionStatus

@@ -10,9 +10,9 @@ import pytest
 from airflow_coordination.protocol.writes import Sweep
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.stores.sql import used_up
-from airflow_coordination.stores.sql.floors import NO_FLOORS
+from airflow_coordination.stores.sql import queue as used_up
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
+from airflow_coordination.stores.sql.queue import NO_FLOORS
 from airflow_coordination.stores.sql.statements import create
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from tests.integration.stores.conftest import SOURCE, creation, ending, following, op

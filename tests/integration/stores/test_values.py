@@ -11,7 +11,7 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.stores.sql.marks import Marks
+from airflow_coordination.stores.sql.queue import Marks
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError

@@ -20,9 +20,10 @@ from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import indexes
-from airflow_coordination.stores.sql.floors import EVERYTHING, LOWEST
-from airflow_coordination.stores.sql.floors import parameters as spans
-from airflow_coordination.stores.sql.statements import order, read
+from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST
+from airflow_coordination.stores.sql.queue import parameters as spans
+from airflow_coordination.stores.sql.statements import acquire as order
+from airflow_coordination.stores.sql.statements import read
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import from_micros

@@ -17,7 +17,7 @@ from airflow_coordination.protocol.fields import MOVED
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.items import NOT_KEPT
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Simulated, Tested
 
 _ACCOUNTS = "values.accounting"
-_DYNAMODB = "stores.dynamodb.large_values"
+_DYNAMODB = "stores.dynamodb.partitions"
 
 
 def _unit(test: str) -> Tested:

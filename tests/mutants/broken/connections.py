@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _DATABASE = "stores.sql.database"
-_CONNECTIONS = "stores.sql.connections"
+_CONNECTIONS = "stores.sql.database"
 
 
 def _database(test: str) -> Tested:

@@ -11,10 +11,10 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Simulated, Tested
 
 _CHANGES = "stores.dynamodb.changes"
-_WORDS = "stores.dynamodb.words"
+_WORDS = "stores.dynamodb.expressions"
 _REQUESTS = "stores.dynamodb.requests"
-_CLOCK = "stores.dynamodb.service_clock"
-_OLD_ENDINGS = "stores.dynamodb.old_endings"
+_CLOCK = "stores.dynamodb.requests"
+_OLD_ENDINGS = "stores.dynamodb.partitions"
 _SIMULATED = Simulated("dynamodb", operations=30_000)
 
 
@@ -220,7 +220,7 @@ MUTANTS = (
     ),
     Mutant(
         "DynamoDB: what was given back is as old as when it was new",
-        "stores.dynamodb.looking",
+        "stores.dynamodb.index_reads",
         "or (is_new and row.seen.token):",
         "or False:",
         "an alert on the age of the oldest is raised by a retry",
@@ -297,7 +297,7 @@ MUTANTS = (
     ),
     Mutant(
         "DynamoDB: a refused ending is remembered",
-        "stores.dynamodb.owning",
+        "stores.dynamodb.steps",
         "        if refusal is not None:\n            refused = self._partitions.refused(call, refusal)\n",
         "        if refusal is not None:\n            self._partitions.history.ended_by_owner(write, change.sets)\n"
         "            refused = self._partitions.refused(call, refusal)\n",

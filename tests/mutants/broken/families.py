@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "SQL: a completion asks not whether somebody waits",
-        "stores.sql.statements.owner",
+        "stores.sql.statements.writes",
         'found = f"{ONE} AND {NOT_AWAITED}" if completes and not releases else ONE',
         "found = ONE",
         _STUCK,
@@ -94,7 +94,7 @@ MUTANTS = (
     ),
     Mutant(
         "SQLite: a cleaned-up parent does not exist",
-        "stores.sql.statements.children",
+        "stores.sql.statements.create",
         "(deleted = 0 OR source_partition_status = 'COMPLETED')",
         "deleted = 0",
         "a child that is discovered after its parent was cleaned up is refused",

@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     Mutant(
         "PostgreSQL: noted though refused",
-        "stores.sql.statements.records",
+        "stores.sql.statements.writes",
         ':follow_up, {dialect.now} {"FROM done" if inside else ""}',
         ":follow_up, {dialect.now}",
         "S27: something follows an ending that was refused",
@@ -37,7 +37,7 @@ MUTANTS = (
     ),
     Mutant(
         "clearing a note clears all of its partition",
-        "stores.sql.statements.records",
+        "stores.sql.statements.writes",
         "        AND token = :token AND op = :op RETURNING 1",
         "        RETURNING 1",
         "S27: the note of a later pass goes with that of the one before",
@@ -45,7 +45,7 @@ MUTANTS = (
     ),
     Mutant(
         "a page of notes begins with the last one",
-        "stores.sql.statements.records",
+        "stores.sql.statements.writes",
         "(source_partition_key, token, {op}) > (",
         "(source_partition_key, token, {op}) >= (",
         "what is left is read for ever",
@@ -159,7 +159,7 @@ MUTANTS = (
     ),
     Mutant(
         "what follows a parking outlives a reset by older code",
-        "stores.sql.statements.parking",
+        "stores.sql.statements.writes",
         " AND on_parked IS NOT NULL AND {_OF_THIS_LIFE}",
         " AND on_parked IS NOT NULL",
         "S27: what was said of another life is done",

@@ -16,7 +16,7 @@ def _kit(test: str) -> Tested:
 MUTANTS = (
     Mutant(
         "what is moved is due before its time",
-        "stores.sql.parameters",
+        "stores.sql.steps",
         "at_once = life.rank is not Rank.NEW",
         "at_once = True",
         "S8: what waits after a failure is acquired at once",

@@ -28,7 +28,7 @@ MUTANTS = (
     ),
     Mutant(
         "a process on DynamoDB asks for a pause once",
-        "stores.dynamodb.pausing",
+        "stores.dynamodb.steps",
         "ASKED_AGAIN: Final = 30.0",
         "ASKED_AGAIN: Final = 1e9",
         "X12: who has acquired before the pause goes on acquiring",
@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     Mutant(
         "a pause in SQL is set by whoever comes",
-        "stores.sql.statements.pausing",
+        "stores.sql.statements.writes",
         "WHERE coalesce({SOURCES}.pause_op, '') = :seen_op",
         "WHERE :seen_op = :seen_op",
         "people: one overwrites the pause of another who was faster",
@@ -62,7 +62,7 @@ MUTANTS = (
     ),
     Mutant(
         "each failure of a partition counts",
-        "stores.sql.statements.pausing",
+        "stores.sql.statements.writes",
         "replace(failing_marks, :failing_mark, '') ||",
         "failing_marks ||",
         "X13: one partition that keeps failing pauses its source",
@@ -70,7 +70,7 @@ MUTANTS = (
     ),
     Mutant(
         "failures on DynamoDB count at once",
-        "stores.dynamodb.failures",
+        "stores.dynamodb.steps",
         "COUNTED_AFTER: Final = timedelta(seconds=ASKED_AGAIN) + MARGIN",
         "COUNTED_AFTER: Final = timedelta(0) * MARGIN.days",
         "X13: a source is paused although somebody does well, who has not heard that anything fails",

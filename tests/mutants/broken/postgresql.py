@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-ORDER = "stores.sql.statements.order"
-_COMBINED = "stores.sql.statements.combined"
+ORDER = "stores.sql.statements.acquire"
+_COMBINED = "stores.sql.postgres_store"
 _CREATE = "stores.sql.statements.create"
-_FLOORS = "stores.sql.floors"
-_GIVEN = "stores.sql.parameters"
+_FLOORS = "stores.sql.queue"
+_GIVEN = "stores.sql.steps"
 _READ = "stores.sql.statements.read"
-_RECORDS = "stores.sql.statements.records"
-_USED_UP = "stores.sql.used_up"
-_SWEEP = "stores.sql.statements.sweep"
+_RECORDS = "stores.sql.statements.writes"
+_USED_UP = "stores.sql.queue"
+_SWEEP = "stores.sql.statements.writes"
 
 
 def kit(test: str) -> Tested:
@@ -284,7 +284,7 @@ MUTANTS = (
     ),
     Mutant(
         "PostgreSQL: sweep that fails with its thinning",
-        "stores.sql.thinning",
+        "stores.sql.store",
         "except CoordinationError as error:",
         "except KeyError as error:",
         "X11: what a sweep has reclaimed is not heard of, and no later sweep succeeds",

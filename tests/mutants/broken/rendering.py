@@ -12,12 +12,12 @@ from typing import Final, NamedTuple
 
 from tests.mutants.mutant import Mutant, Tested
 
-_RECORDS = "stores.sql.statements.records"
+_RECORDS = "stores.sql.statements.writes"
 _STEP = "stores.sql.statements.step"
-_SYMBOLS = "stores.sql.statements.symbols"
-_WORDS = "stores.sql.statements.words"
-_GIVEN = "stores.sql.parameters"
-_WAITING = "stores.sql.waiting"
+_SYMBOLS = "stores.sql.statements.step"
+_WORDS = "stores.sql.statements.step"
+_GIVEN = "stores.sql.steps"
+_WAITING = "stores.sql.columns"
 
 
 class _Line(NamedTuple):

@@ -6,7 +6,7 @@ from tests.mutants.broken.postgresql import ORDER, kit, looks
 from tests.mutants.mutant import Mutant, Tested
 
 _STORE = "stores.sql.postgres_store"
-_SHORT_WAY = "stores.sql.short_way"
+_SHORT_WAY = "stores.sql.queue"
 _ACQUISITION = "leases.acquisition"
 
 

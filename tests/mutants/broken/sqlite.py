@@ -16,7 +16,7 @@ def _kit(test: str) -> Tested:
 MUTANTS = (
     Mutant(
         "SQL: taken by the index's time alone",
-        "stores.sql.statements.order",
+        "stores.sql.statements.acquire",
         '        really = f"AND {age} <= {dialect.now}" + (""',
         '        really = "" + (""',
         "L3: a lease that was renewed holds up what is behind it, by the time in the index, which moves seldom",

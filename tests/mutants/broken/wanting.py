@@ -48,7 +48,7 @@ MUTANTS = (
     ),
     Mutant(
         "SQL: a renewal does not say who wants it",
-        "stores.sql.statements.owner",
+        "stores.sql.statements.writes",
         "CASE WHEN {ROW.wanted_token} = {ROW.token} THEN {ROW.wanted_by} END",
         "CASE WHEN {ROW.wanted_token} = {ROW.token} THEN NULL END",
         "the owner never hears that it is to hand over",
@@ -56,7 +56,7 @@ MUTANTS = (
     ),
     Mutant(
         "SQL: a renewal says who wanted it of the one before",
-        "stores.sql.statements.owner",
+        "stores.sql.statements.writes",
         "CASE WHEN {ROW.wanted_token} = {ROW.token} THEN {ROW.wanted_by} END",
         "{ROW.wanted_by}",
         "what was handed over once is handed over for ever",
@@ -64,7 +64,7 @@ MUTANTS = (
     ),
     Mutant(
         "DynamoDB: a renewal does not say who wants it",
-        "stores.dynamodb.owning",
+        "stores.dynamodb.steps",
         "return Answer(True, expires_at=at.now + write.timeout, wanted_by=it.decode(found).wanted)",
         "return Answer(True, expires_at=at.now + write.timeout)",
         "the owner never hears that it is to hand over",
@@ -72,7 +72,7 @@ MUTANTS = (
     ),
     Mutant(
         "DynamoDB: a renewal that prolongs nothing does not say who wants it",
-        "stores.dynamodb.owning",
+        "stores.dynamodb.steps",
         "return Answer(True, expires_at=now.ownership_timeout, wanted_by=now.wanted)",
         "return Answer(True, expires_at=now.ownership_timeout)",
         "the owner hears late that it is to hand over",

@@ -6,7 +6,8 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.dynamodb import listing, parallel
+from airflow_coordination.stores.dynamodb import index_reads as listing
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock

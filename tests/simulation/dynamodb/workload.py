@@ -11,7 +11,7 @@ import pytest
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.stores.dynamodb import parallel
+from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock

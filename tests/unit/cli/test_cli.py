@@ -409,7 +409,7 @@ def test_iam_asks_aws_for_the_account_when_told_to(moto_server, capsys, monkeypa
 
 def test_iam_knows_the_roles_that_have_policies():
     from airflow_coordination.cli.iam import ROLES
-    from airflow_coordination.stores.dynamodb.iam import Role
+    from airflow_coordination.stores.dynamodb.setup.iam import Role
 
     assert list(Role) == list(ROLES)
 

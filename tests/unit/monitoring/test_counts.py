@@ -67,7 +67,7 @@ def test_b7_each_partition_is_in_one_of_the_words(store):
 def test_b7_what_a_look_counts_no_further_is_held_all_the_same(store, monkeypatch):
     """More than a thousand leases on DynamoDB: those above it were called expired."""
     opened, clock = store
-    monkeypatch.setattr("airflow_coordination.stores.dynamodb.looking.LOOK", 2)
+    monkeypatch.setattr("airflow_coordination.stores.dynamodb.index_reads.LOOK", 2)
     flights = SourceCoordinator(opened, "flights", "o", clock=clock)
     flights.create_partitions(["a", "b", "c", "d", "e"])
     for key in "abc":

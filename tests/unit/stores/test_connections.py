@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_coordination.stores.sql.connections import BESIDE, Connections, NoneFreeError
+from airflow_coordination.stores.sql.database import BESIDE, Connections, NoneFreeError
 from tests.unit.stores.driver import Driver
 
 KEEP = 2

@@ -7,10 +7,9 @@ from contextlib import AbstractContextManager
 
 import pytest
 
+from airflow_coordination.stores.addresses import DatabaseUrl
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.database_url import DatabaseUrl
-from airflow_coordination.stores.sql.connections import Connections
-from airflow_coordination.stores.sql.database import Database
+from airflow_coordination.stores.sql.database import Connections, Database
 from airflow_coordination.stores.sql.statements import dialect
 from airflow_coordination.values.errors import PartitionUpdateError, StoreUnavailableError
 from airflow_coordination.values.input_errors import CoordinationError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL, make_url
 
-from airflow_coordination.stores.database_url import DatabaseUrl, read_url
+from airflow_coordination.stores.addresses import DatabaseUrl, read_url
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import SettingsError
 

@@ -17,8 +17,7 @@ from airflow_coordination.stores.dynamodb.changes import Change
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.partitions import Partitions
-from airflow_coordination.stores.dynamodb.requests import Refusal, Table
-from airflow_coordination.stores.dynamodb.service_clock import ServiceClock
+from airflow_coordination.stores.dynamodb.requests import Refusal, ServiceClock, Table
 from airflow_coordination.values.errors import (
     OutcomeUnknownError,
     PartitionUpdateError,

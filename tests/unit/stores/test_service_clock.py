@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_coordination.stores.dynamodb.service_clock import MARGIN, ServiceClock
+from airflow_coordination.stores.dynamodb.requests import MARGIN, ServiceClock
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.errors import StoreUnavailableError
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_coordination.stores.sql.short_way import SECONDS, ShortWay
+from airflow_coordination.stores.sql.queue import SHORT_WAY_SECONDS, ShortWay
 from airflow_coordination.testing.clock import FakeClock
 
 
@@ -13,5 +13,5 @@ def test_after_a_miss_it_rests() -> None:
     way.missed("s")
     assert not way.is_worth_it("s")
     assert way.is_worth_it("another")
-    clock.advance(SECONDS)
+    clock.advance(SHORT_WAY_SECONDS)
     assert way.is_worth_it("s")

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.stores.sql.write_lock import WriteLock
+from airflow_coordination.stores.sql.sqlite import WriteLock
 from airflow_coordination.values.errors import StoreUnavailableError
 
 SAVE = Call("save")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Final
 
 from airflow_coordination.protocol.fields import PARTITION_FIELDS
-from airflow_coordination.stores.sql.columns import META, PARTITIONS, Ready
+from airflow_coordination.protocol.rules import RELEASE_CHILD
+from airflow_coordination.stores.sql.columns import CHILDREN, META, PARTITION, PARTITIONS, Ready
+from airflow_coordination.stores.sql.indexes import BLOCKED, STRAGGLERS
 from airflow_coordination.stores.sql.statements.dialect import Dialect
+from airflow_coordination.stores.sql.statements.step import SqlWords, StepText, step
 
 PAGE_SEQUENCE: Final = "coordination_pages"
 PLACES_PER_PAGE: Final = 1 << 20
@@ -111,3 +115,127 @@ def reset_of_page(dialect: Dialect) -> str:
         JOIN {PARTITIONS} AS p ON p.source_identifier = :source AND p.source_partition_key = given.key
         WHERE p.deleted = 0 AND p.source_partition_status = 'UNASSIGNED' AND {was_reset}
         AND p.payload {other} given.payload ORDER BY given.place"""
+
+
+_RELEASE: Final = SimpleNamespace(parent=":parent")
+_OF_PARENT: Final = f"SELECT child_key FROM {CHILDREN} WHERE source_identifier = :source AND parent_key = :parent"
+
+A_PARENT: Final = "(deleted = 0 OR source_partition_status = 'COMPLETED')"
+"""What may be named as a parent: what is there, and what was cleaned up when it had finished."""
+
+
+def release(dialect: Dialect) -> StepText:
+    """Return the statement that releases everyone who waits for ``:parent``, if it is completed."""
+    found = f"source_identifier = :source AND source_partition_key IN ({_OF_PARENT})"
+    if dialect.locks:  # by key, so that two parents of the same children do not wait for each other
+        finished = f"""EXISTS (SELECT 1 FROM {PARTITIONS} WHERE source_identifier = :source
+            AND source_partition_key = :parent AND source_partition_status = 'COMPLETED')"""
+        locked = f"""SELECT source_partition_key FROM {PARTITIONS} WHERE {found} AND {BLOCKED} AND {finished}
+            ORDER BY source_partition_key FOR UPDATE"""
+        found = f"source_identifier = :source AND source_partition_key = ANY (ARRAY ({locked}))"
+    return step(SqlWords(dialect), RELEASE_CHILD, _RELEASE, found=f"{found} AND {BLOCKED}", returning="1")
+
+
+def stragglers(_: Dialect) -> str:
+    """Return the keys of what has finished without releasing who waits for it: older code has written its end."""
+    return f"""SELECT source_partition_key FROM {PARTITIONS} WHERE source_identifier = :source AND {STRAGGLERS}
+        ORDER BY source_partition_key LIMIT :limit"""
+
+
+def settle_straggler() -> str:
+    """Return the statement that takes the stamp off one of them; it holds its row for the release that follows."""
+    return f"""UPDATE {PARTITIONS} SET awaited_op = NULL WHERE source_identifier = :source
+        AND source_partition_key = :parent AND {STRAGGLERS} RETURNING 1"""
+
+
+def children(dialect: Dialect) -> str:
+    """Return a page of those who name ``:parent`` as one of their parents, by key."""
+    return f"""SELECT {PARTITION} FROM {PARTITIONS} WHERE source_identifier = :source
+        AND source_partition_key IN ({_OF_PARENT} AND child_key > :after) AND parents IS NOT NULL
+        AND {dialect.among(":parent", "parents")} ORDER BY source_partition_key LIMIT :limit"""
+
+
+def absent() -> str:
+    """Return SQLite's query of the keys of a page that a creation makes."""
+    return f"""SELECT given.value FROM json_each(:keys) AS given LEFT JOIN {PARTITIONS} AS p
+        ON p.source_identifier = :source AND p.source_partition_key = given.value
+        WHERE p.source_partition_key IS NULL OR (p.deleted = 1 AND p.create_op <> :op)"""
+
+
+def statuses() -> str:
+    """Return SQLite's query of the statuses of some parents."""
+    return f"""SELECT source_partition_key, source_partition_status FROM {PARTITIONS}
+        WHERE source_identifier = :source AND {A_PARENT}
+        AND source_partition_key IN (SELECT value FROM json_each(:keys))"""
+
+
+def put_child() -> str:
+    """Return SQLite's statement that notes one of a partition's parents."""
+    return f"""INSERT INTO {CHILDREN} (source_identifier, parent_key, child_hash, child_key)
+        VALUES (:source, :parent, :hash, :key) ON CONFLICT DO NOTHING"""
+
+
+def stamp() -> str:
+    """Return SQLite's statement that says on a parent that somebody waits for it."""
+    return f"""UPDATE {PARTITIONS} SET awaited_op = :op WHERE source_identifier = :source
+        AND source_partition_key = :parent"""
+
+
+_READY: Final = f"CASE WHEN given.waits_for IS NULL THEN {Ready.FRESH:d} END"
+_GIVEN_WITH_PARENTS: Final = ("payload", "priority", "parents", "waits_for")
+_AS_INSERTED: Final = ", ".join(
+    f"{column} = excluded.{column}"
+    for column in (*_GIVEN_WITH_PARENTS, "ordinal", "position", "available_at", "created_at", "updated_at", "ready")
+)
+
+
+def _values(now: str, ordinal: str) -> str:
+    """Return the values of a new child: while it waits for a parent, it has no time, and is in no queue."""
+    available = f"CASE WHEN given.waits_for IS NULL THEN {now} END"
+    return f"{fresh(now, ordinal, ready=_READY, available=available)}, given.parents, given.waits_for"
+
+
+def create_in_transaction(dialect: Dialect) -> str:
+    """Return SQLite's statement for a page whose number is known, and what each of it waits for."""
+    values = _values(dialect.now, ":first + given.place")
+    return f"""WITH {given_page(dialect)}
+        INSERT INTO {PARTITIONS} ({NEW}, parents, waits_for) SELECT {values} FROM given WHERE true ORDER BY given.place
+        ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {REVIVED}, {_AS_INSERTED}
+        WHERE deleted = 1 AND create_op <> :op RETURNING 1"""
+
+
+def create_page_of_children(dialect: Dialect) -> str:
+    """Return PostgreSQL's statement: how many it has made, and a child and a parent where there is no such parent.
+
+    One statement, so that a client that stops in the middle holds no lock. Parents are locked by key, in their newest
+    version; nothing is made where one of them does not exist.
+    """
+    values = _values("page.now", f"page.number * {PLACES_PER_PAGE} + given.place")
+    mine = "source_identifier = :source"
+    return f"""WITH {given_page(dialect)},
+        page AS MATERIALIZED (SELECT nextval('{PAGE_SEQUENCE}') AS number, {dialect.now} AS now),
+        absent AS MATERIALIZED (SELECT given.* FROM given LEFT JOIN {PARTITIONS} AS p
+            ON p.{mine} AND p.source_partition_key = given.key
+            WHERE p.source_partition_key IS NULL OR (p.deleted = 1 AND p.create_op <> :op)),
+        named AS MATERIALIZED (SELECT absent.key AS child, each.parent FROM absent
+            CROSS JOIN LATERAL jsonb_array_elements_text(CAST(absent.parents AS jsonb)) AS each (parent)),
+        locked AS MATERIALIZED (SELECT source_partition_key AS parent, source_partition_status = 'COMPLETED' AS finished
+            FROM {PARTITIONS} WHERE {mine} AND {A_PARENT} AND source_partition_key IN (SELECT parent FROM named)
+            ORDER BY source_partition_key FOR UPDATE),
+        unknown AS MATERIALIZED (SELECT child, parent FROM named
+            WHERE parent NOT IN (SELECT parent FROM locked) ORDER BY child, parent LIMIT 1),
+        waiting AS MATERIALIZED (SELECT child, CAST(jsonb_agg(parent) AS TEXT) AS waits_for
+            FROM named JOIN locked USING (parent) WHERE NOT finished GROUP BY child),
+        judged AS MATERIALIZED (SELECT absent.*, waiting.waits_for FROM absent
+            LEFT JOIN waiting ON waiting.child = absent.key WHERE NOT EXISTS (SELECT 1 FROM unknown)),
+        made AS (INSERT INTO {PARTITIONS} ({NEW}, parents, waits_for)
+            SELECT {values} FROM judged AS given CROSS JOIN page ORDER BY given.key COLLATE "C"
+            ON CONFLICT (source_identifier, source_partition_key) DO UPDATE SET {REVIVED}, {_AS_INSERTED}
+            WHERE {PARTITIONS}.deleted = 1 AND {PARTITIONS}.create_op <> :op
+            RETURNING source_partition_key AS child),
+        noted AS (INSERT INTO {CHILDREN} (source_identifier, parent_key, child_hash, child_key)
+            SELECT :source, parent, encode(sha256(convert_to(child, 'UTF8')), 'hex'), child
+            FROM named JOIN made USING (child) ON CONFLICT DO NOTHING),
+        stamped AS (UPDATE {PARTITIONS} SET awaited_op = :op WHERE {mine} AND source_partition_key = ANY (ARRAY (
+            SELECT parent FROM locked JOIN named USING (parent) JOIN made USING (child) WHERE NOT finished)))
+        SELECT (SELECT count(*) FROM made), (SELECT child FROM unknown), (SELECT parent FROM unknown)"""

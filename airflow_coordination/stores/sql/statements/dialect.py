@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
+
+from airflow_coordination.values.input_errors import SettingsError
 
 _PARAMETER = re.compile(r"(?<!:):([a-z_0-9]+)")
 
@@ -82,3 +84,41 @@ def postgresql(*, injected_clock: bool) -> Dialect:
     # now() is as old as the transaction.
     server = "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)"
     return Dialect("postgresql", "CAST(:now AS BIGINT)" if injected_clock else server, locks=True)
+
+
+_LONGEST: Final = 63
+"""Bytes; PostgreSQL cuts longer names off without an error, and the rest would mean another role or schema."""
+
+
+def check_name(field: str, name: str) -> str:
+    """Return ``name`` if it can be the name of something in PostgreSQL.
+
+    :param field: how the error names it.
+    :raises SettingsError: when it is empty, longer than 63 bytes, or has characters that no terminal shows.
+    """
+    if name and len(name.encode()) <= _LONGEST and name.isprintable():
+        return name
+    problem = "cannot be a name in PostgreSQL"
+    raise SettingsError(field, name, problem, f"Give 1 to {_LONGEST} bytes that can be printed")
+
+
+def quote_name(name: str) -> str:
+    """Return ``name`` as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def of_numbers(numbers: Iterable[int]) -> str:
+    """Return the text of an array of numbers."""
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+def of_texts(texts: Iterable[str | None]) -> str:
+    """Return the text of an array of texts, ``None`` as NULL: in quotes, only quotes and backslashes mean anything."""
+    return f"{{{','.join(map(_quoted, texts))}}}"
+
+
+def _quoted(text: str | None) -> str:
+    if text is None:
+        return "NULL"
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -16,8 +16,8 @@ from airflow_coordination.stores.sql.columns import (
     Timed,
 )
 from airflow_coordination.stores.sql.indexes import BLOCKED, MOVING, PARKED
+from airflow_coordination.stores.sql.queue import inside, not_used_up, spans
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.used_up import inside, not_used_up, spans
 from airflow_coordination.values.status import PartitionStatus
 
 _BY_KEY: Final = "ORDER BY source_partition_key LIMIT :limit"

@@ -162,8 +162,8 @@ def dynamodb_clock():
 @pytest.fixture
 def many_waiting(monkeypatch, dynamodb_clock):
     """A source on a simulated DynamoDB: 20 partitions are due one a minute, and no more than 5 are counted."""
-    monkeypatch.setattr("airflow_coordination.stores.dynamodb.parallel.PARALLEL", 1)
-    monkeypatch.setattr("airflow_coordination.stores.dynamodb.looking.LOOK", 5)
+    monkeypatch.setattr("airflow_coordination.stores.dynamodb.requests.PARALLEL", 1)
+    monkeypatch.setattr("airflow_coordination.stores.dynamodb.index_reads.LOOK", 5)
     engine = Engine(dynamodb_clock.now)
     store = DynamoDBStore(DynamoDBOptions(table_name="t"), dynamodb_clock, client=lambda _: engine)
     store.setup()

@@ -15,7 +15,6 @@ import boto3
 import botocore.session
 from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
 
-from airflow_coordination.stores.dynamodb.index_keys import blocked, combination
 from airflow_coordination.stores.dynamodb.keys import (
     AUDIT,
     CHILDREN,
@@ -27,6 +26,8 @@ from airflow_coordination.stores.dynamodb.keys import (
     SOURCES,
     STORE_SOURCE,
     belonging,
+    blocked,
+    combination,
 )
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import compose_source

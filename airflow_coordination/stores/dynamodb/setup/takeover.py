@@ -21,12 +21,11 @@ from airflow_coordination.leases.confirm import Attempts
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.data_prepper import Found, is_lease, partitions_of, read, taken_over
 from airflow_coordination.stores.dynamodb.expressions import Expression, put
 from airflow_coordination.stores.dynamodb.keys import SOURCES
-from airflow_coordination.stores.dynamodb.large_values import remembered
-from airflow_coordination.stores.dynamodb.parallel import side_by_side
-from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.stores.dynamodb.partitions import remembered
+from airflow_coordination.stores.dynamodb.requests import Refusal, Table, side_by_side
+from airflow_coordination.stores.dynamodb.setup.data_prepper import Found, is_lease, partitions_of, read, taken_over
 from airflow_coordination.values.errors import SchemaVersionError
 from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.status import PartitionStatus

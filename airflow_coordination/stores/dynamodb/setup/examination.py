@@ -1,7 +1,4 @@
-"""What this process's credentials may do with the table: each action is tried where it cannot change anything.
-
-The service looks at permissions before it looks at the table, so that whatever it answers but a denial says yes.
-"""
+"""A look at the table for ``airflow coordination doctor``: what it is like, and what these credentials may do."""
 
 from __future__ import annotations
 
@@ -12,13 +9,16 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr, Key
 from botocore.exceptions import ClientError
 
-from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.diagnostics import Finding, Verdict
+from airflow_coordination.stores.calls import MIGRATE, Call
+from airflow_coordination.stores.diagnostics import Finding, Verdict, finding_of, looked
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import Expression, put, query
-from airflow_coordination.stores.dynamodb.iam import Role, required
 from airflow_coordination.stores.dynamodb.keys import INDEX
+from airflow_coordination.stores.dynamodb.queue import Queue
 from airflow_coordination.stores.dynamodb.requests import Table
+from airflow_coordination.stores.dynamodb.setup.iam import Role, required
+from airflow_coordination.stores.dynamodb.setup.table import Layout, check_shape, describe
+from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.input_errors import CoordinationError
 
@@ -109,7 +109,7 @@ _TRIES: Final[dict[str, tuple[str, Callable[[Seen], Arguments | None]]]] = {
 }
 
 
-def examine(table: Table, role: Role, seen: Seen) -> Iterator[Finding]:
+def examine_permissions(table: Table, role: Role, seen: Seen) -> Iterator[Finding]:
     """Yield a finding for each action that a role needs, and one if they are those that Data Prepper documents."""
     verdicts: dict[str, Verdict] = {}
     for action, index in required(role):
@@ -163,3 +163,107 @@ def is_denial(error: CoordinationError) -> bool:
 
 def _remedy(role: Role) -> str:
     return f"Allow it: `airflow coordination iam {role}` prints the policy"
+
+
+_LAYOUTS = {
+    Layout.NATIVE: "the index repeats what the queue needs",
+    Layout.DATA_PREPPER: "made by Data Prepper: the index repeats whole items, so that every write costs twice",
+}
+_BY_SETUP_ROLE = "Look again with the credentials of the set-up role"
+
+
+def examine(store: DynamoDBStore, role: Role) -> Iterator[Finding]:
+    """Yield what there is to say of a store's table.
+
+    :param role: whose permissions the credentials should have.
+    """
+    exists: bool | None
+    try:
+        described = describe(store.table)
+    except CoordinationError as error:
+        if not is_denial(error):
+            yield finding_of("table", error)
+            return
+        exists = None
+        yield Finding("table", Verdict.UNKNOWN, "this role may not describe it", _BY_SETUP_ROLE)
+    else:
+        exists = described is not None
+        yield from _table(store, described) if described else [_absent()]
+    ttl = None
+    if exists is not False:
+        ttl, finding = _time_to_live(store)
+        yield finding
+    yield from examine_permissions(store.table, role, Seen(exists, ttl))
+    if exists and _is_set_up(store):
+        yield from looked("other writers", lambda: _other_writers(store))
+
+
+def _is_set_up(store: DynamoDBStore) -> bool:
+    """Return whether there are sources to look at; if not, the look at the store says why."""
+    try:
+        return bool(store.store_id)
+    except CoordinationError as error:
+        return is_denial(error)
+
+
+def _other_writers(store: DynamoDBStore) -> Iterator[Finding]:
+    """Say whether Data Prepper has written a partition of a source of ours: two programs on one table lose work."""
+    call = Call("look for other writers", writes=False)
+    try:
+        sources = store.sources()
+        for source, _ in sources:
+            Queue(store.table).watch(call, source)
+    except CoordinationError as error:
+        if not is_denial(error):
+            raise
+        yield Finding("other writers", Verdict.UNKNOWN, "this role may not read the table", _BY_SETUP_ROLE)
+        return
+    yield Finding("other writers", Verdict.OK, f"none seen in {len(sources)} source(s)")
+
+
+def _absent() -> Finding:
+    return Finding("table", Verdict.WRONG, "there is no such table in this region and account", MIGRATE)
+
+
+def _table(store: DynamoDBStore, described: dict[str, Any]) -> Iterator[Finding]:
+    yield _active("table", described["TableStatus"])
+    yield from (_active("index", index["IndexStatus"]) for index in described.get("GlobalSecondaryIndexes", ()))
+    yield from looked("layout", lambda: [_layout(store, described)])
+    yield Finding("billing", Verdict.OK, _billing(described))
+
+
+def _active(check: str, status: str) -> Finding:
+    if status == "ACTIVE":
+        return Finding(check, Verdict.OK, status)
+    return Finding(check, Verdict.WRONG, status, "Wait until it is ACTIVE")
+
+
+def _layout(store: DynamoDBStore, described: dict[str, Any]) -> Finding:
+    layout = check_shape(store.table, described)
+    return Finding("layout", Verdict.OK, f"{layout}: {_LAYOUTS[layout]}")
+
+
+def _billing(described: dict[str, Any]) -> str:
+    if described.get("BillingModeSummary", {}).get("BillingMode") == "PAY_PER_REQUEST":
+        return "on_demand"
+    units = described["ProvisionedThroughput"]
+    return f"provisioned: {units['ReadCapacityUnits']} read and {units['WriteCapacityUnits']} write units"
+
+
+def _time_to_live(store: DynamoDBStore) -> tuple[dict[str, Any] | None, Finding]:
+    """Return the TTL's description, and what it means for this store's options."""
+    try:
+        answer = store.table.send(
+            Call("look at TTL", writes=False), "describe_time_to_live", TableName=store.table.name
+        )
+    except CoordinationError as error:
+        found = "this role may not describe it" if is_denial(error) else str(error)
+        return None, Finding("ttl", Verdict.UNKNOWN, found, _BY_SETUP_ROLE)
+    ttl: dict[str, Any] = answer["TimeToLiveDescription"]
+    enabled = ttl["TimeToLiveStatus"] in ("ENABLED", "ENABLING")
+    found = f"{ttl['TimeToLiveStatus']} on {ttl['AttributeName']}" if enabled else ttl["TimeToLiveStatus"]
+    asking = store.options.expiring
+    if asking is None or (enabled and ttl["AttributeName"] == it.EXPIRATION):
+        return ttl, Finding("ttl", Verdict.OK, found)
+    wrong = f"{found}, and the option {asking[0]} asks for it on {it.EXPIRATION}"
+    return ttl, Finding("ttl", Verdict.WRONG, wrong, MIGRATE)

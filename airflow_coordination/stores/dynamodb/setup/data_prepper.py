@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.index_keys import parse_instant
+from airflow_coordination.stores.dynamodb.keys import parse_instant
 from airflow_coordination.values.input_errors import InvalidKeyError, shown
 from airflow_coordination.values.names import SEPARATOR, check_key, compose_source, split_source
 from airflow_coordination.values.status import ASSIGNED, CLOSED, COMPLETED, UNASSIGNED, PartitionStatus, Rank

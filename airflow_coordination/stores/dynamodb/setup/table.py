@@ -9,13 +9,12 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError, WaiterError
 
-from airflow_coordination.stores.calls import Call, no_schema
+from airflow_coordination.stores.calls import Call, StoreFacts, check, no_schema
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import put
 from airflow_coordination.stores.dynamodb.keys import INDEX, STORE_KEY, STORE_SOURCE
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.requests import Refusal, Table
-from airflow_coordination.stores.schema_version import StoreFacts, check
 from airflow_coordination.values.errors import SchemaVersionError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 

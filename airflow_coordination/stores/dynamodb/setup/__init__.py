@@ -1,0 +1,1 @@
+"""The table itself: made, checked, permitted, and taken over from Data Prepper."""
