@@ -3,7 +3,7 @@
 from pyspark.sql.functions import col, from_json
 
 from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.kinesis import shard
+from airflow_coordination.systems.kinesis.reader import shard
 
 ORDER = "id long, amount double"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
-from airflow_coordination.follow_ups.telling import told, understood
+from airflow_coordination.duties.follow_ups import told, understood
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.port import follow_ups_of
 from airflow_coordination.protocol.remedies import about, shell_of

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from airflow_coordination.cli.java import FITTING, version_of
-from airflow_coordination.spark.session import CLASSIC, CLIENT, check_distributions, installed
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
+from airflow_coordination.systems.spark.session import CLASSIC, CLIENT, check_distributions, installed
 
 _PROVIDERS: Final = "apache_airflow_provider"
 _GET_JAVA: Final = "Install Java 17 or 21, and set JAVA_HOME to it where Airflow's tasks run"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 
-from airflow_coordination.outputs.errors import OutputError
-from airflow_coordination.outputs.storage import delete, join, normal_root, write_bytes
 from airflow_coordination.stores.diagnostics import Finding, Verdict
+from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import delete, join, normal_root, write_bytes
 
 
 def look_at_output_root(root: str) -> Iterator[Finding]:

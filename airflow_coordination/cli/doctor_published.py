@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Final
 
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.manifests import Reference, references, verified
 from airflow_coordination.outputs.published import source_identifier
-from airflow_coordination.outputs.storage import read_many
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.diagnostics import Finding, Verdict
+from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import read_many
 
 SAMPLE: Final = 200
 """Head records that are looked at when no source is named."""

@@ -11,7 +11,7 @@ from typing import Final
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.task_log import last_task_log
-from airflow_coordination.follow_ups.telling import told
+from airflow_coordination.duties.follow_ups import told
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.explanation import Reason
 from airflow_coordination.protocol.follow_up import FollowUp

@@ -8,12 +8,11 @@ from collections import Counter
 from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
-from airflow_coordination.follow_ups.doing import follow_up_notes
-from airflow_coordination.follow_ups.offsets import options_in
-from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.follow_ups.telling import told
+from airflow_coordination.duties.follow_ups import follow_up_notes, told
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.systems.kafka.offsets import options_in
+from airflow_coordination.systems.rights import FollowUpRights
 from airflow_coordination.values.input_errors import InvalidInputError
 
 SHOWN = 100

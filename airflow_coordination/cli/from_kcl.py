@@ -12,10 +12,10 @@ from airflow_coordination.cli.moving import told_different
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.upkeep import moment_of
 from airflow_coordination.protocol.remedies import typed
-from airflow_coordination.sources.errors import wrapped
-from airflow_coordination.sources.kinesis.kcl_table import KclLease, read_leases
-from airflow_coordination.sources.kinesis.listing import connect, default_client
-from airflow_coordination.sources.kinesis.takeover import TakeoverPlan, make_plan, take_over
+from airflow_coordination.systems.kinesis.kcl_table import KclLease, read_leases
+from airflow_coordination.systems.kinesis.kcl_takeover import TakeoverPlan, make_plan, take_over
+from airflow_coordination.systems.kinesis.listing import connect, default_client
+from airflow_coordination.systems.suppliers import wrapped
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import shown
 

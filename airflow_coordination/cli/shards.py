@@ -12,7 +12,7 @@ from airflow_coordination.leases.explaining.wording import span
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.monitoring.states import state_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.streams.kinesis import ShardLease, newest_read
+from airflow_coordination.systems.kinesis.shards import ShardLease, newest_read
 from airflow_coordination.values.input_errors import InvalidInputError
 
 

@@ -10,7 +10,7 @@ from airflow.sdk.observability.stats import Stats
 from opentelemetry import trace
 
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.spark.error_text import error_text
+from airflow_coordination.systems.spark.error_text import error_text
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_coordination.follow_ups.doing import follow_up_what_is_left
-from airflow_coordination.follow_ups.rights import FollowUpRights, rights_given
+from airflow_coordination.duties.follow_ups import follow_up_what_is_left
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
@@ -18,6 +17,7 @@ from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import Supplier, check_supplier
 from airflow_coordination.protocol.remedies import typed
+from airflow_coordination.systems.rights import FollowUpRights, rights_given
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

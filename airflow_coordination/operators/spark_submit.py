@@ -14,7 +14,6 @@ from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.leased_operator import LeasedOperator
-from airflow_coordination.outputs.output_root import check_writable
 from airflow_coordination.submission.client_mode import ClientMode
 from airflow_coordination.submission.cluster_mode import ClusterMode
 from airflow_coordination.submission.credential_routes import Driver
@@ -27,6 +26,7 @@ from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.supervision import Application, SubmissionMode, Supervision, check_concurrency
 from airflow_coordination.submission.task_memory import TaskMemory
 from airflow_coordination.submission.worker_checks import local_file
+from airflow_coordination.systems.objects.storage import check_writable
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

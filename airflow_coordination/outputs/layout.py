@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 
-from airflow_coordination.outputs.storage import join
+from airflow_coordination.systems.objects.storage import join
 from airflow_coordination.values.fence import Fence
 
 ATTEMPTS = "_attempts"

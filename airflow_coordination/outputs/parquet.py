@@ -7,11 +7,144 @@ which counts where other software wrote it. The rest is skipped.
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from airflow_coordination.outputs.parquet_schema import NotReadableError, spark_schema
-from airflow_coordination.outputs.storage import read_bytes
+from airflow_coordination.systems.objects.storage import read_bytes
+
+Element = Mapping[int, Any]
+_TYPE, _REPETITION, _NAME, _CHILDREN, _CONVERTED, _SCALE, _PRECISION, _LOGICAL = 1, 3, 4, 5, 6, 7, 8, 10
+_REPEATED: Final = 2
+_BOOLEAN, _INT32, _INT64, _INT96, _FLOAT, _DOUBLE, _BINARY, _FIXED = range(8)
+_PLAIN: Final = dict(
+    enumerate(("boolean", "integer", "long", "timestamp", "float", "double", "binary", "binary"), start=_BOOLEAN)
+)
+_CONVERTED_TYPES: Final = {
+    0: "string",
+    4: "string",
+    6: "date",
+    9: "timestamp",
+    10: "timestamp",
+    11: "short",
+    12: "integer",
+    13: "long",
+    14: "decimal(20,0)",
+    15: "byte",
+    16: "short",
+    17: "integer",
+    18: "long",
+    19: "string",
+    20: "binary",
+}
+_MAP, _MAP_KEY_VALUE, _LIST, _DECIMAL = 1, 2, 3, 5
+_LOGICAL_STRINGS: Final = {1: "string", 4: "string", 6: "date", 12: "string", 13: "binary"}
+_LOGICAL_MAP, _LOGICAL_LIST, _LOGICAL_DECIMAL, _LOGICAL_TIMESTAMP, _LOGICAL_INTEGER, _LOGICAL_NULL = 2, 3, 5, 8, 10, 11
+_NANOSECONDS: Final = 3
+_INTEGERS: Final = {
+    (8, True): "byte",
+    (16, True): "short",
+    (32, True): "integer",
+    (64, True): "long",
+    (8, False): "short",
+    (16, False): "integer",
+    (32, False): "long",
+    (64, False): "decimal(20,0)",
+}
+
+
+class NotReadableError(ValueError):
+    """A column has a type that no reader gets from Spark."""
+
+
+class _NotKnownError(ValueError):
+    """A column is written in a way that only Spark itself can tell."""
+
+
+def spark_schema(elements: Sequence[Element]) -> str | None:
+    """Return a footer's own schema as Spark's JSON text, ``None`` where only Spark itself can tell.
+
+    :raises NotReadableError: for a column that Spark does not read, naming it.
+    """
+    rest = iter(elements)
+    try:
+        return json.dumps(_struct(next(rest), rest, ""), separators=(",", ":"))
+    except (_NotKnownError, StopIteration, KeyError):
+        return None
+
+
+def _struct(group: Element, rest: Iterator[Element], path: str) -> dict[str, Any]:
+    return {"type": "struct", "fields": [_field(next(rest), rest, path) for _ in range(group.get(_CHILDREN, 0))]}
+
+
+def _field(element: Element, rest: Iterator[Element], path: str) -> dict[str, Any]:
+    name = element[_NAME].decode()
+    if element.get(_REPETITION) == _REPEATED:
+        raise _NotKnownError(name)
+    kind = _kind(element, rest, f"{path}.{name}" if path else name)
+    if kind == "void" and path:
+        raise NotReadableError(f"has nothing but nulls of no type in {path}.{name!a}, which Spark does not read")
+    return {"name": name, "type": kind, "nullable": True, "metadata": {}}
+
+
+def _kind(element: Element, rest: Iterator[Element], path: str) -> Any:
+    if not element.get(_CHILDREN):
+        return _primitive(element, path)
+    logical, converted = element.get(_LOGICAL, {}), element.get(_CONVERTED)
+    if _LOGICAL_LIST in logical or converted == _LIST:
+        return _list(element, rest, path)
+    if _LOGICAL_MAP in logical or converted in (_MAP, _MAP_KEY_VALUE):
+        return _map(element, rest, path)
+    if logical:
+        raise _NotKnownError(path)
+    return _struct(element, rest, path)
+
+
+def _list(element: Element, rest: Iterator[Element], path: str) -> dict[str, Any]:
+    """Return an array of three levels, as the format has it; others are older, and Spark guesses at them."""
+    inside = next(rest)
+    old = {b"array", element[_NAME] + b"_tuple"}
+    if element[_CHILDREN] != 1 or inside.get(_CHILDREN) != 1 or inside[_NAME] in old:
+        raise _NotKnownError(path)
+    return {"type": "array", "elementType": _field(next(rest), rest, path)["type"], "containsNull": True}
+
+
+def _map(element: Element, rest: Iterator[Element], path: str) -> dict[str, Any]:
+    if element[_CHILDREN] != 1 or next(rest).get(_CHILDREN) != 2:
+        raise _NotKnownError(path)
+    key, value = (_field(next(rest), rest, path)["type"] for _ in range(2))
+    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+
+
+def _primitive(element: Element, path: str) -> str:
+    logical = element.get(_LOGICAL) or {}
+    if _LOGICAL_DECIMAL in logical or (not logical and element.get(_CONVERTED) == _DECIMAL):
+        return f"decimal({element[_PRECISION]},{element.get(_SCALE, 0)})"
+    if logical:
+        return _annotated(logical, path)
+    converted = element.get(_CONVERTED)
+    if converted is None and element[_TYPE] in _PLAIN:
+        return _PLAIN[element[_TYPE]]
+    if converted not in _CONVERTED_TYPES:
+        raise _NotKnownError(path)
+    return _CONVERTED_TYPES[converted]
+
+
+def _annotated(logical: Mapping[int, Any], path: str) -> str:
+    [(kind, facts)] = logical.items()
+    if kind == _LOGICAL_NULL:
+        return "void"
+    if kind == _LOGICAL_INTEGER:
+        return _INTEGERS[facts[1], facts[2]]
+    if kind == _LOGICAL_TIMESTAMP:
+        if _NANOSECONDS in facts[2]:
+            raise NotReadableError(f"has times of nanoseconds in {path!a}, which Spark does not read")
+        return "timestamp" if facts[1] else "timestamp_ntz"
+    if kind not in _LOGICAL_STRINGS:
+        raise _NotKnownError(path)
+    return _LOGICAL_STRINGS[kind]
+
 
 MAGIC = b"PAR1"
 TAIL = 64 * 1024

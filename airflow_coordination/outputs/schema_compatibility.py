@@ -11,14 +11,13 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
-from airflow_coordination.outputs.partition_values import values_in
-from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names
-from airflow_coordination.outputs.storage import read_many
+from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names, values_in
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.systems.objects.errors import OutputError, partition_label
+from airflow_coordination.systems.objects.storage import read_many
 from airflow_coordination.values.input_errors import CoordinationError
 
 log = logging.getLogger(__name__)

@@ -10,10 +10,9 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.manifests import Manifest
-from airflow_coordination.outputs.partition_values import inferred, values_in
-from airflow_coordination.outputs.schemas import types
+from airflow_coordination.outputs.schemas import inferred, types, values_in
+from airflow_coordination.systems.objects.errors import OutputError, partition_label
 
 TIMESTAMP: Final = "timestamp"
 _FIXED: Final = re.compile(r"(Z|UT|UTC|GMT)?([+-].*)?")

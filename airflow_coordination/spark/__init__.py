@@ -8,57 +8,57 @@ from typing import TYPE_CHECKING, Any
 from airflow_coordination.spark import handed_over as handed_over  # it reads a secret file, and removes it, at once
 
 if TYPE_CHECKING:
-    from airflow_coordination.follow_ups.messages import DeleteMessages
-    from airflow_coordination.follow_ups.objects import DeleteObjects
-    from airflow_coordination.follow_ups.offsets import CommitOffsets
-    from airflow_coordination.follow_ups.url import CallUrl
-    from airflow_coordination.follow_ups.visibility import ShowMessages
+    from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
+    from airflow_coordination.delivery.delivery import Acknowledgment
+    from airflow_coordination.delivery.routing import DeadLetters, Publish
     from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-    from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
-    from airflow_coordination.sinks.files import FileSink
-    from airflow_coordination.sinks.http import HttpSink
-    from airflow_coordination.sinks.opensearch import OpenSearchSink
-    from airflow_coordination.sinks.postgres import PostgresSink
     from airflow_coordination.spark.application import PartitionApplication, partition_application
-    from airflow_coordination.spark.archive import build_archive
     from airflow_coordination.spark.completed import read_completed
-    from airflow_coordination.spark.delivery import Acknowledgment
-    from airflow_coordination.spark.destinations import DeadLetters, Publish
     from airflow_coordination.spark.draining import Drained, drain
-    from airflow_coordination.spark.kafka import KafkaRange, KafkaRangeError, read_range
-    from airflow_coordination.spark.kinesis import ShardBatch, ShardBatches, shard
     from airflow_coordination.spark.lease import PartitionLease
+    from airflow_coordination.systems.http.call import CallUrl
+    from airflow_coordination.systems.http.sink import HttpSink
+    from airflow_coordination.systems.kafka.offsets import CommitOffsets
+    from airflow_coordination.systems.kafka.reader import KafkaRange, KafkaRangeError, read_range
+    from airflow_coordination.systems.kinesis.reader import ShardBatch, ShardBatches, shard
+    from airflow_coordination.systems.objects.deletion import DeleteObjects
+    from airflow_coordination.systems.objects.sink import FileSink
+    from airflow_coordination.systems.opensearch.sink import OpenSearchSink
+    from airflow_coordination.systems.spark.archive import build_archive
+    from airflow_coordination.systems.sql.postgres_sink import PostgresSink
+    from airflow_coordination.systems.sqs.deletion import DeleteMessages
+    from airflow_coordination.systems.sqs.visibility import ShowMessages
 
 _HOMES = {
-    "Acknowledgment": "airflow_coordination.spark.delivery",
-    "CallUrl": "airflow_coordination.follow_ups.url",
+    "Acknowledgment": "airflow_coordination.delivery.delivery",
+    "CallUrl": "airflow_coordination.systems.http.call",
     "Close": "airflow_coordination.leases.outcomes",
-    "CommitOffsets": "airflow_coordination.follow_ups.offsets",
+    "CommitOffsets": "airflow_coordination.systems.kafka.offsets",
     "Complete": "airflow_coordination.leases.outcomes",
-    "DataPrepperDeadLetters": "airflow_coordination.sinks.data_prepper",
-    "DeadLetters": "airflow_coordination.spark.destinations",
-    "DeleteMessages": "airflow_coordination.follow_ups.messages",
-    "DeleteObjects": "airflow_coordination.follow_ups.objects",
+    "DataPrepperDeadLetters": "airflow_coordination.delivery.dead_letters",
+    "DeadLetters": "airflow_coordination.delivery.routing",
+    "DeleteMessages": "airflow_coordination.systems.sqs.deletion",
+    "DeleteObjects": "airflow_coordination.systems.objects.deletion",
     "Drained": "airflow_coordination.spark.draining",
-    "FileSink": "airflow_coordination.sinks.files",
+    "FileSink": "airflow_coordination.systems.objects.sink",
     "GiveUp": "airflow_coordination.leases.outcomes",
-    "HttpSink": "airflow_coordination.sinks.http",
-    "KafkaRange": "airflow_coordination.spark.kafka",
-    "KafkaRangeError": "airflow_coordination.spark.kafka",
-    "OpenSearchSink": "airflow_coordination.sinks.opensearch",
+    "HttpSink": "airflow_coordination.systems.http.sink",
+    "KafkaRange": "airflow_coordination.systems.kafka.reader",
+    "KafkaRangeError": "airflow_coordination.systems.kafka.reader",
+    "OpenSearchSink": "airflow_coordination.systems.opensearch.sink",
     "PartitionApplication": "airflow_coordination.spark.application",
     "PartitionLease": "airflow_coordination.spark.lease",
-    "PostgresSink": "airflow_coordination.sinks.postgres",
-    "Publish": "airflow_coordination.spark.destinations",
-    "ShardBatch": "airflow_coordination.spark.kinesis",
-    "ShardBatches": "airflow_coordination.spark.kinesis",
-    "ShowMessages": "airflow_coordination.follow_ups.visibility",
-    "build_archive": "airflow_coordination.spark.archive",
+    "PostgresSink": "airflow_coordination.systems.sql.postgres_sink",
+    "Publish": "airflow_coordination.delivery.routing",
+    "ShardBatch": "airflow_coordination.systems.kinesis.reader",
+    "ShardBatches": "airflow_coordination.systems.kinesis.reader",
+    "ShowMessages": "airflow_coordination.systems.sqs.visibility",
+    "build_archive": "airflow_coordination.systems.spark.archive",
     "drain": "airflow_coordination.spark.draining",
     "partition_application": "airflow_coordination.spark.application",
     "read_completed": "airflow_coordination.spark.completed",
-    "read_range": "airflow_coordination.spark.kafka",
-    "shard": "airflow_coordination.spark.kinesis",
+    "read_range": "airflow_coordination.systems.kafka.reader",
+    "shard": "airflow_coordination.systems.kinesis.reader",
 }
 
 __all__ = [

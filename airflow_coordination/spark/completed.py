@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
 
-from airflow_coordination.outputs.block_checks import check_published, told_by_footers
-from airflow_coordination.outputs.errors import OutputError, partition_label
+from airflow_coordination.outputs.attempts import check_published, told_by_footers
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark import s3a
 from airflow_coordination.spark.draining import StoreLike, opened
-from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.file_scans import FileScan, check_types, partition_types, read, root_of, scans_of
-from airflow_coordination.spark.paths import escaped
-from airflow_coordination.spark.session import context_of
 from airflow_coordination.spark.union import united
+from airflow_coordination.systems.objects.errors import OutputError, partition_label
+from airflow_coordination.systems.spark import s3a
+from airflow_coordination.systems.spark.error_text import error_text
+from airflow_coordination.systems.spark.paths import escaped
+from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import namesakes, split_source
 

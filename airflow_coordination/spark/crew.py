@@ -20,14 +20,14 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import GiveUp, PartitionOutcome
 from airflow_coordination.spark.budget import Budget, Following
 from airflow_coordination.spark.crew_stops import Stops
-from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.interruption import Interrupted, Stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.member_threads import check_threads, member_thread
 from airflow_coordination.spark.one_by_one import GivenUp, give_back_unbegun, set_aside
-from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
+from airflow_coordination.systems.spark.error_text import error_text
+from airflow_coordination.systems.spark.session import usable
 from airflow_coordination.values.errors import DeploymentError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError, shown
 from airflow_coordination.values.status import Outcome

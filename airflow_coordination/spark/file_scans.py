@@ -7,14 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS
 from airflow_coordination.outputs.manifests import DataFile, Manifest
-from airflow_coordination.outputs.partition_values import values_in
-from airflow_coordination.outputs.schemas import DatasetTypes, types, without
-from airflow_coordination.outputs.storage import join, parent
+from airflow_coordination.outputs.schemas import DatasetTypes, types, values_in, without
 from airflow_coordination.outputs.zones import kind_of
-from airflow_coordination.spark.paths import load, spark_path
+from airflow_coordination.systems.objects.errors import OutputError, partition_label
+from airflow_coordination.systems.objects.storage import join, parent
+from airflow_coordination.systems.spark.paths import load, spark_path
 
 _EMPTY: Final = '{"type":"struct","fields":[]}'
 STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}

@@ -9,25 +9,30 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
+from airflow_coordination.delivery.deliveries import Deliveries, sink_task, way_out
+from airflow_coordination.delivery.delivery import Acknowledgment, Delivery
+from airflow_coordination.delivery.routing import DeadLetters, Publish, Routing
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.outputs.adding import (
+    check_arguments,
+    check_not_twice,
+    check_one_mode,
+    predecessor,
+    schema_text,
+)
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock, still_open
 from airflow_coordination.outputs.exact_text import TextOptions, text_options
-from airflow_coordination.outputs.output_root import usable_root
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import Created
-from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
-from airflow_coordination.sinks.protocol import Sink
-from airflow_coordination.spark.adding import check_arguments, check_not_twice, check_one_mode, predecessor, schema_text
-from airflow_coordination.spark.deliveries import Deliveries, sink_task, way_out
-from airflow_coordination.spark.delivery import Acknowledgment, Delivery
-from airflow_coordination.spark.destinations import DeadLetters, Publish
 from airflow_coordination.spark.parking import OnParked
 from airflow_coordination.spark.refusals import heeding
 from airflow_coordination.spark.reports import Report
-from airflow_coordination.spark.routing import Routing
+from airflow_coordination.systems.objects.storage import usable_root
+from airflow_coordination.systems.sink import Sink
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.fence import Fence

@@ -8,13 +8,12 @@ from dataclasses import replace
 from typing import Any, Final
 
 from airflow_coordination.outputs.attempts import Measured
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.exact_text import REMEDY, TextOptions
-from airflow_coordination.outputs.partition_values import values_in
-from airflow_coordination.outputs.schemas import without
+from airflow_coordination.outputs.schemas import values_in, without
 from airflow_coordination.outputs.zones import times_in
-from airflow_coordination.spark.error_text import error_text
-from airflow_coordination.spark.paths import load
+from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.spark.error_text import error_text
+from airflow_coordination.systems.spark.paths import load
 
 TYPED_FORMATS: Final = frozenset({"orc", "avro"})
 """Formats whose files hold types, other than Parquet, which is read without Spark."""

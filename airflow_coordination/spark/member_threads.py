@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from airflow_coordination.spark.session import context_of
+from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import SettingsError
 
 _POOL = "spark.scheduler.pool"

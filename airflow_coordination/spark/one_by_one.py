@@ -12,9 +12,9 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.crew_stops import Stops
 from airflow_coordination.spark.interruption import Interrupted, Stopped
-from airflow_coordination.spark.session import usable
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
+from airflow_coordination.systems.spark.session import usable
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.spark.error_text import error_text
+from airflow_coordination.systems.spark.error_text import error_text
 
 if TYPE_CHECKING:
     from airflow_coordination.protocol.follow_up import SourceAction, Then
@@ -29,7 +29,7 @@ class OnParked:
 
     def say(self, then: Then) -> None:
         """Store what is to follow; see :meth:`.lease.PartitionLease.on_parked`."""
-        from airflow_coordination.follow_ups.notes import pinned, text_of  # it needs a storage, and most need none
+        from airflow_coordination.duties.follow_ups import pinned, text_of  # it needs a storage, and most need none
 
         actions = pinned(then, self._lease.chain.partition, "on_parked")
         text = text_of(actions)
@@ -43,7 +43,7 @@ class OnParked:
         """
         if self._text is None:
             return
-        from airflow_coordination.follow_ups.doing import follow_up
+        from airflow_coordination.duties.follow_ups import follow_up
 
         key, token = self._lease.key, self._lease.fence.token
         try:

@@ -20,7 +20,7 @@ import threading
 from typing import Any, Protocol, TextIO
 
 from airflow_coordination.leases.handover import report_marker
-from airflow_coordination.spark.error_text import error_text as error_text
+from airflow_coordination.systems.spark.error_text import error_text as error_text
 from airflow_coordination.values.scrubbing import without_secrets as without_secrets
 
 

@@ -19,15 +19,15 @@ from airflow_coordination.outputs.attempts import Measure
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.follow_up import FollowUp
-from airflow_coordination.sinks.protocol import SinkNotReadyError
-from airflow_coordination.spark.error_text import MAX_ERROR, error_text, stack_text
 from airflow_coordination.spark.fork_safety import call_in_this_process
 from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
-from airflow_coordination.spark.jobs import SparkJobs
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.reports import Report, silent
-from airflow_coordination.spark.session import has_jvm, note_on_locale, usable
+from airflow_coordination.systems.sink import SinkNotReadyError
+from airflow_coordination.systems.spark.error_text import MAX_ERROR, error_text, stack_text
+from airflow_coordination.systems.spark.jobs import SparkJobs
+from airflow_coordination.systems.spark.session import has_jvm, note_on_locale, usable
 from airflow_coordination.values.errors import (
     DeploymentError,
     NoProgressError,
@@ -270,7 +270,7 @@ class _Tenure:
     def _note(self, outcome: Complete | Close) -> None:
         """Write down what follows the ending, while the lease is renewed: that may take a look at many objects."""
         if outcome.then is not None:
-            from airflow_coordination.follow_ups.notes import note_of, pinned
+            from airflow_coordination.duties.follow_ups import note_of, pinned
 
             ended = self._lease.chain.partition
             self._actions = pinned(outcome.then, ended)
@@ -284,7 +284,7 @@ class _Tenure:
         lease = self._lease
         if self._then is None or lease.ending is None:
             return
-        from airflow_coordination.follow_ups.doing import follow_up
+        from airflow_coordination.duties.follow_ups import follow_up
 
         note = FollowUp(lease.partition.source, lease.key, lease.fence.token, lease.ending.op, self._then)
         try:

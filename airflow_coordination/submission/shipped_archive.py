@@ -9,7 +9,7 @@ import tempfile
 from functools import lru_cache
 from pathlib import Path
 
-from airflow_coordination.spark.archive import build_archive
+from airflow_coordination.systems.spark.archive import build_archive
 
 
 @lru_cache(maxsize=1)

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from airflow_coordination.sinks.protocol import (
+from airflow_coordination.systems.sink import (
     DELIVERED,
     AcceptingSink,
     Answer,

@@ -8,7 +8,7 @@ from typing import Any
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.streams.kinesis import ShardLease
+from airflow_coordination.systems.kinesis.shards import ShardLease
 from airflow_coordination.values.status import PartitionStatus
 from demo.comparison import seen_by_readers
 from demo.display import Display

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from airflow_coordination.spark.session import CLASSIC
+from airflow_coordination.systems.spark.session import CLASSIC
 from tests.docs.pages import ROOT
 
 PACKAGE = ROOT / "airflow_coordination"

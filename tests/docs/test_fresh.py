@@ -10,7 +10,7 @@ from importlib import import_module
 import airflow_coordination.outputs
 import airflow_coordination.sources
 import airflow_coordination.spark
-from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
+from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
 from airflow_coordination.planning.shards.lineage import InconsistentListingError
 from airflow_coordination.protocol.follow_up import FollowUpError
 from airflow_coordination.protocol.metrics import Metric

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.systems.kafka.offsets import CommitOffsets
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.docs.pages import PAGES, ROOT
 

@@ -10,8 +10,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.streams.aggregation import UserRecord, deaggregate
-from airflow_coordination.streams.checkpoint import Checkpoint
+from airflow_coordination.systems.kinesis.aggregation import UserRecord, deaggregate
+from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
 from tests.kpl import MAGIC, aggregate, sealed
 
 _PATH = list(sys.path)

@@ -18,8 +18,8 @@ from airflow_coordination.cli.quickstart.airflow_process import OwnAirflow, end_
 from airflow_coordination.cli.quickstart.errors import QuickstartError
 from airflow_coordination.cli.quickstart.example import ENVIRONMENT, FOLDER, STORE, Example
 from airflow_coordination.cli.quickstart.run import run
-from airflow_coordination.spark.session import CLASSIC, installed
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.spark.session import CLASSIC, installed
 from airflow_coordination.values.input_errors import SettingsError
 
 _BOARD: Final = "AIRFLOW__COORDINATION__BOARD_CONNECTIONS"

@@ -16,33 +16,13 @@ from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import PARTITIONS, partition_of
 from airflow_coordination.stores.sql.database import Rows
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
-from airflow_coordination.stores.sql.queue import (
-    FROM_THE_BEGINNING,
-    Floors,
-    Marks,
-    ShortWay,
-    UsedUp,
-    apart,
-)
-from airflow_coordination.stores.sql.queue import (
-    parameters as floors,
-)
-from airflow_coordination.stores.sql.statements import (
-    acquire,
-    create,
-)
-from airflow_coordination.stores.sql.statements import (
-    create as children,
-)
-from airflow_coordination.stores.sql.statements import (
-    create as create_children,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as owner,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as records,
-)
+from airflow_coordination.stores.sql.queue import FROM_THE_BEGINNING, Floors, Marks, ShortWay, UsedUp, apart
+from airflow_coordination.stores.sql.queue import parameters as floors
+from airflow_coordination.stores.sql.statements import acquire, create
+from airflow_coordination.stores.sql.statements import create as children
+from airflow_coordination.stores.sql.statements import create as create_children
+from airflow_coordination.stores.sql.statements import writes as owner
+from airflow_coordination.stores.sql.statements import writes as records
 from airflow_coordination.stores.sql.statements.acquire import first_claimable, first_if_fresh
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement, of_numbers, of_texts, renamed
 from airflow_coordination.stores.sql.statements.step import FREE, ROW, StepText

@@ -26,21 +26,11 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import (
-    acquire as order,
-)
-from airflow_coordination.stores.sql.statements import (
-    create as children,
-)
-from airflow_coordination.stores.sql.statements import (
-    read,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as pausing,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as records,
-)
+from airflow_coordination.stores.sql.statements import acquire as order
+from airflow_coordination.stores.sql.statements import create as children
+from airflow_coordination.stores.sql.statements import read
+from airflow_coordination.stores.sql.statements import writes as pausing
+from airflow_coordination.stores.sql.statements import writes as records
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus

@@ -18,19 +18,10 @@ from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
-from airflow_coordination.stores.sql.statements import (
-    acquire,
-    create,
-)
-from airflow_coordination.stores.sql.statements import (
-    create as children,
-)
-from airflow_coordination.stores.sql.statements import (
-    create as create_children,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as records,
-)
+from airflow_coordination.stores.sql.statements import acquire, create
+from airflow_coordination.stores.sql.statements import create as children
+from airflow_coordination.stores.sql.statements import create as create_children
+from airflow_coordination.stores.sql.statements import writes as records
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.status import PartitionStatus

@@ -59,30 +59,14 @@ from airflow_coordination.protocol.writes import (
     Tenancy,
 )
 from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, waits
-from airflow_coordination.stores.sql.statements import (
-    acquire,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as owner,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as parking,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as pausing,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as people,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as placing,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as statements,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as sweep,
-)
+from airflow_coordination.stores.sql.statements import acquire
+from airflow_coordination.stores.sql.statements import writes as owner
+from airflow_coordination.stores.sql.statements import writes as parking
+from airflow_coordination.stores.sql.statements import writes as pausing
+from airflow_coordination.stores.sql.statements import writes as people
+from airflow_coordination.stores.sql.statements import writes as placing
+from airflow_coordination.stores.sql.statements import writes as statements
+from airflow_coordination.stores.sql.statements import writes as sweep
 from airflow_coordination.stores.sql.statements.step import StepText
 from airflow_coordination.values.blocks import Block, dump_blocks
 from airflow_coordination.values.fence import RING_SIZE, Fence

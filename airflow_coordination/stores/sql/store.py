@@ -43,25 +43,12 @@ from airflow_coordination.stores.sql.columns import moment, partition_of, pause_
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
-from airflow_coordination.stores.sql.statements import (
-    acquire,
-    read,
-)
-from airflow_coordination.stores.sql.statements import (
-    create as children,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as owner,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as parking,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as records,
-)
-from airflow_coordination.stores.sql.statements import (
-    writes as sweep,
-)
+from airflow_coordination.stores.sql.statements import acquire, read
+from airflow_coordination.stores.sql.statements import create as children
+from airflow_coordination.stores.sql.statements import writes as owner
+from airflow_coordination.stores.sql.statements import writes as parking
+from airflow_coordination.stores.sql.statements import writes as records
+from airflow_coordination.stores.sql.statements import writes as sweep
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,

@@ -5,9 +5,9 @@ import sys
 from work import write
 
 from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.connect import connect_session
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.spark.connect import connect_session
 
 
 def main(spark, lease):

@@ -55,9 +55,9 @@ def create(supplier, **arguments):
 
 
 def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_path, caplog) -> None:
-    from airflow_coordination.follow_ups.notes import note_of
-    from airflow_coordination.follow_ups.objects import DeleteObjects
-    from airflow_coordination.follow_ups.rights import FollowUpRights
+    from airflow_coordination.duties.follow_ups import note_of
+    from airflow_coordination.systems.objects.deletion import DeleteObjects
+    from airflow_coordination.systems.rights import FollowUpRights
 
     file = tmp_path / "read.json"
     file.write_text("records")

@@ -25,8 +25,8 @@ from airflow_coordination.planning.shards.shard import HashRange
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark.balance import look_at
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.streams.checkpoint import Checkpoint
-from airflow_coordination.streams.kinesis import Stream
+from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
+from airflow_coordination.systems.kinesis.shards import Stream
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import ASSIGNED, CLOSED

@@ -17,12 +17,12 @@ import pytest
 from sqlalchemy.engine import make_url
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.follow_ups.notes import LISTS
+from airflow_coordination.duties.follow_ups import LISTS
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.file_marks import marks
-from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.grants import SqlRole, grants
+from airflow_coordination.systems.objects.file_marks import marks
+from airflow_coordination.systems.objects.supplier import object_listing
 from tests.integration.stores.test_grants import Place, place
 
 __all__ = ["place"]

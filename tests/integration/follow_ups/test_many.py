@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups.doing import follow_up_all
-from airflow_coordination.follow_ups.notes import note_of
-from airflow_coordination.follow_ups.objects import MAX_OBJECTS, DeleteObjects
-from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.duties.follow_ups import follow_up_all, note_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.follow_up import MAX_BYTES
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.deletion import MAX_OBJECTS, DeleteObjects
+from airflow_coordination.systems.rights import FollowUpRights
 
 
 @pytest.mark.slow

@@ -7,16 +7,15 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.follow_ups.doing import follow_up_all
-from airflow_coordination.follow_ups.notes import note_of
-from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.duties.follow_ups import follow_up_all, note_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.protocol.follow_up import Carried
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.sources.objects.object_listing import object_listing
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.systems.rights import FollowUpRights
 from airflow_coordination.values.status import PartitionStatus
 from tests.integration.outputs_s3.local_s3 import deny
 
@@ -87,7 +86,7 @@ def test_a_versioned_object_that_has_changed_since_is_left_alone(s3, bucket, obj
 
 def test_the_request_itself_names_the_version(s3, bucket, objects, monkeypatch) -> None:
     """Moto knows of no conditional deletion, so that what is sent is looked at."""
-    from airflow_coordination.outputs import file_marks
+    from airflow_coordination.systems.objects import file_marks
 
     asked: list[dict[str, Any]] = []
     delete = file_marks.s3.delete_version

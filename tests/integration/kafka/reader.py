@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.leases.outcomes import Close
-from airflow_coordination.sources.kafka.ranges import kafka_ranges
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.kafka import read_range
+from airflow_coordination.systems.kafka.offsets import CommitOffsets
+from airflow_coordination.systems.kafka.reader import read_range
+from airflow_coordination.systems.kafka.supplier import kafka_ranges
 from airflow_coordination.values.settings import Settings
 from tests.integration.spark.drivers import SMALL
 

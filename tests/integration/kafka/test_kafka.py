@@ -10,12 +10,12 @@ from confluent_kafka.admin import NewPartitions
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Close
-from airflow_coordination.sources.errors import SourceError
-from airflow_coordination.sources.kafka.ranges import kafka_ranges
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.kafka import read_range
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.kafka.reader import read_range
+from airflow_coordination.systems.kafka.supplier import kafka_ranges
+from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import PartitionStatus
 from tests.engines.ports import free_port

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from airflow_coordination.follow_ups.offsets import CommitOffsets
 from airflow_coordination.protocol.follow_up import Carried, FollowUpError
+from airflow_coordination.systems.kafka.offsets import CommitOffsets
 from tests.engines.ports import free_port
 
 
@@ -30,7 +30,7 @@ def test_options_come_from_the_environment_of_who_does_it(kafka, topic, send, co
 
 
 def test_a_broker_that_is_not_there_says_so(topic, monkeypatch) -> None:
-    from airflow_coordination.follow_ups import offsets
+    from airflow_coordination.systems.kafka import offsets
 
     monkeypatch.setattr(offsets, "_SECONDS", 1.0)
     action = CommitOffsets(f"127.0.0.1:{free_port()}", topic, {f"{topic}:0": 1})

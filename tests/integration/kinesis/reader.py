@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.kinesis import shard
+from airflow_coordination.systems.kinesis.reader import shard
+from airflow_coordination.systems.kinesis.supplier import KinesisShards
 from airflow_coordination.values.settings import Settings
 from tests.integration.spark.drivers import SMALL
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.kinesis import ShardBatches, shard
+from airflow_coordination.systems.kinesis.reader import ShardBatches, shard
 from airflow_coordination.values.settings import Settings
 from tests.integration.spark.drivers import SMALL
 

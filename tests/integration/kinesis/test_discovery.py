@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.sources.errors import SourceError
-from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.systems.kinesis.supplier import KinesisShards
+from airflow_coordination.systems.suppliers import SourceError
 from tests.integration.kinesis.stream import MIDDLE, LocalStream
 
 AT_ONCE = timedelta(0)
@@ -80,6 +80,6 @@ def test_a_service_that_does_not_answer(c: SourceCoordinator) -> None:
     supplier = KinesisShards(streams=["flights"], endpoint_url="http://127.0.0.1:1", region_name="us-east-1")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("AWS_MAX_ATTEMPTS", "1")
-        patch.setattr("airflow_coordination.sources.kinesis.listing._TRIES", 1)
+        patch.setattr("airflow_coordination.systems.kinesis.listing._TRIES", 1)
         with pytest.raises(SourceError, match=r"Cannot list shards: flights answers .*Check its name"):
             c.run_supplier(supplier)

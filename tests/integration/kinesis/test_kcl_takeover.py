@@ -18,11 +18,11 @@ from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.sources.kinesis.supplier import KinesisShards
-from airflow_coordination.spark.shard_reader import ShardPart, ShardReader
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.streams.checkpoint import Checkpoint
-from airflow_coordination.streams.kinesis import ShardLease
+from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
+from airflow_coordination.systems.kinesis.landing import ShardPart, ShardReader
+from airflow_coordination.systems.kinesis.shards import ShardLease
+from airflow_coordination.systems.kinesis.supplier import KinesisShards
 from airflow_coordination.values.status import PartitionStatus
 from scripts.java_packages import download
 from tests.engines.kcl import kcl_worker

@@ -15,11 +15,11 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import Drained, drain
-from airflow_coordination.spark.kinesis import shard
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.kinesis.reader import shard
+from airflow_coordination.systems.kinesis.supplier import KinesisShards
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus

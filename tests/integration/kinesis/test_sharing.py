@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.spark.balance import look_at
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.kinesis.supplier import KinesisShards
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.engines.kinesis import connected
 from tests.house.tree import ROOT

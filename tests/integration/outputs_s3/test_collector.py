@@ -11,11 +11,11 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.outputs.attempts import Attempt
 from airflow_coordination.outputs.collector import collect
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.manifests import Reference
 from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.outputs.storage import join, write_bytes
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import join, write_bytes
 from airflow_coordination.values.blocks import Block
 from tests.integration.outputs_s3.local_s3 import deny
 
@@ -111,7 +111,7 @@ def test_a_young_upload_keeps_its_attempt(coordinator, root, run, begin_upload, 
 def test_nothing_remains_of_a_loser_and_neighbours_do(
     coordinator, root, run, keys, s3, bucket, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("airflow_coordination.outputs.s3.BATCH", 2)
+    monkeypatch.setattr("airflow_coordination.systems.objects.s3.BATCH", 2)
     lease = acquired(coordinator)
     lost = block_of(attempt_of(coordinator, lease, root), files=3)
     inside = directory_of(lost).removeprefix(f"s3a://{bucket}/")

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from airflow_coordination.outputs.errors import OutputError
-from airflow_coordination.outputs.storage import delete, list_files, read_bytes, unfinished_uploads, write_bytes
+from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import delete, list_files, read_bytes, unfinished_uploads, write_bytes
 from tests.integration.outputs_s3.local_s3 import deny
 
 
@@ -40,7 +40,7 @@ def test_a_denied_request_names_the_address_and_the_remedy(s3, bucket, root) -> 
 def test_a_missing_library_is_named() -> None:
     program = (
         "import sys; sys.modules['s3fs'] = None\n"
-        "from airflow_coordination.outputs.storage import write_bytes\n"
+        "from airflow_coordination.systems.objects.storage import write_bytes\n"
         "write_bytes('s3a://bucket/x', b'x')"
     )
     finished = subprocess.run((sys.executable, "-c", program), capture_output=True, text=True, check=False)

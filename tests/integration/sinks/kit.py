@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.sinks.protocol import AnswerKind
+from airflow_coordination.systems.sink import AnswerKind
 from airflow_coordination.testing.sinks import SinkConformance
 
 

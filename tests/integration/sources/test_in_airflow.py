@@ -7,8 +7,8 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.sql.ranges import sql_ranges
+from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.systems.sql.ranges import sql_ranges
 from tests.integration.airflow.conftest import airflow_database, run_dag, store_url  # noqa: F401
 
 

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Checkpoint
-from airflow_coordination.sources.errors import SourceError
-from airflow_coordination.sources.sql import supplier
-from airflow_coordination.sources.sql.clause import range_clause
-from airflow_coordination.sources.sql.ranges import sql_ranges
 from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.systems.sql import supplier
+from airflow_coordination.systems.sql.key_column import range_clause
+from airflow_coordination.systems.sql.ranges import sql_ranges
+from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.documents import MAX_PROGRESS_BYTES, encode_progress
@@ -448,7 +448,7 @@ def test_another_table_or_mode_is_refused():
 def test_values_are_written_so_that_they_come_back():
     moment = datetime(2026, 1, 1, 12, tzinfo=UTC)
     values = {"decimal": Decimal("1.50"), "timestamptz": moment, "date": date(2026, 1, 1), "uuid": uuid.UUID(int=7)}
-    from airflow_coordination.sources.sql.key_kinds import KINDS, kind_of
+    from airflow_coordination.systems.sql.key_column import KINDS, kind_of
 
     for name, value in values.items():
         assert KINDS[name].read(KINDS[name].bound(value)) == value

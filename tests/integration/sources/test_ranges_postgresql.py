@@ -8,8 +8,8 @@ import pytest
 import sqlalchemy as sa
 
 from airflow_coordination.protocol.partition import Checkpoint
-from airflow_coordination.sources.sql.clause import range_clause
-from airflow_coordination.sources.sql.ranges import sql_ranges
+from airflow_coordination.systems.sql.key_column import range_clause
+from airflow_coordination.systems.sql.ranges import sql_ranges
 
 pytestmark = pytest.mark.postgres
 

@@ -10,7 +10,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.paths import load
+from airflow_coordination.systems.spark.paths import load
 from benchmarks.spark.costs import counted
 
 MARKED = Counter(setJobGroup=1, addJobTag=1, clearJobGroup=1, removeJobTag=1)

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.delivery import delivery
+from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
+from airflow_coordination.delivery.routing import DeadLetters, Publish
 from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.outputs.published import published_accounting
-from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
-from airflow_coordination.spark import delivery
-from airflow_coordination.spark.destinations import DeadLetters, Publish
 from airflow_coordination.values.accounting import SinkCounts
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import PartitionStatus

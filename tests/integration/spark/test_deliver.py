@@ -12,14 +12,17 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
-from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.delivery import delivery
+from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
+from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
+from airflow_coordination.delivery.routing import DeadLetters, Publish
 from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.outputs.published import published_accounting
-from airflow_coordination.sinks.data_prepper import DataPrepperDeadLetters
-from airflow_coordination.sinks.files import FileSink
-from airflow_coordination.sinks.postgres import PostgresSink
-from airflow_coordination.sinks.protocol import (
+from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.spark.draining import drain
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.objects.sink import FileSink
+from airflow_coordination.systems.sink import (
     DELIVERED,
     Answer,
     Guarantee,
@@ -29,10 +32,7 @@ from airflow_coordination.sinks.protocol import (
     failed,
     refused,
 )
-from airflow_coordination.spark import delivery
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.destinations import DeadLetters, Publish
-from airflow_coordination.spark.draining import drain
+from airflow_coordination.systems.sql.postgres_sink import PostgresSink
 from airflow_coordination.values.accounting import SinkCounts
 from airflow_coordination.values.errors import DeploymentError
 from airflow_coordination.values.input_errors import InvalidInputError
@@ -363,7 +363,7 @@ def test_s13_without_refusals_there_are_no_dead_letters_and_all_is_well(deliver,
 
 def test_s13_what_lost_attempts_wrote_is_no_dead_letter(deliver, published, journal, spark, monkeypatch):
     """A file that no accepted summary names, in the directory of the dead letters."""
-    from airflow_coordination.spark.delivery import Delivery
+    from airflow_coordination.delivery.delivery import Delivery
 
     real = Delivery._pass
 

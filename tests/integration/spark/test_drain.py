@@ -13,11 +13,11 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.application import partition_application
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.spark.draining import drain
+from airflow_coordination.systems.objects.errors import OutputError
 from airflow_coordination.values.errors import (
     DeploymentError,
     OutcomeUnknownError,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from airflow_coordination.sources.objects.paths import hidden_from_spark
+from airflow_coordination.systems.objects.listing import hidden_from_spark
 
 NAMES = (
     "a.csv",

@@ -10,16 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups.doing import follow_up_all
-from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.follow_ups.rights import FollowUpRights
+from airflow_coordination.delivery.routing import Publish
+from airflow_coordination.duties.follow_ups import follow_up_all
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.destinations import Publish
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.rights import FollowUpRights
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus
@@ -85,7 +85,7 @@ def test_nothing_goes_when_a_partition_does_not_end_well(run, one, files) -> Non
 
 
 def test_what_cannot_be_done_now_does_not_undo_the_ending(run, one, files, monkeypatch, caplog) -> None:
-    from airflow_coordination.follow_ups import objects
+    from airflow_coordination.systems.objects import deletion as objects
 
     denied = lambda *_: objects.Carried(1) / 0  # noqa: E731
     monkeypatch.setattr(DeleteObjects, "carry_out", denied)

@@ -35,7 +35,7 @@ def connection(server, monkeypatch):
 @pytest.fixture
 def session(server):
     """A session of somebody else on the same server."""
-    from airflow_coordination.spark.connect import connect_session
+    from airflow_coordination.systems.spark.connect import connect_session
 
     with connect_session(server.url, {}) as session:
         yield session

@@ -14,9 +14,9 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Complete, GiveUp
-from airflow_coordination.spark import connect
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.spark import connect
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
 AT_ONCE = 30.0

@@ -14,9 +14,9 @@ import pytest
 from opensearchpy import OpenSearch
 from opensearchpy.helpers import scan
 
-from airflow_coordination.sinks.opensearch import OpenSearchSink
-from airflow_coordination.sinks.postgres import PostgresSink
 from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.systems.opensearch.sink import OpenSearchSink
+from airflow_coordination.systems.sql.postgres_sink import PostgresSink
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 from airflow_coordination.values.status import PartitionStatus
 from tests.integration.spark.drivers import Task

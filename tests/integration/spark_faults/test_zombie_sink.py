@@ -15,10 +15,10 @@ import pytest
 from opensearchpy import OpenSearch
 
 from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.sinks.opensearch import OpenSearchSink
-from airflow_coordination.sinks.postgres import PostgresSink
-from airflow_coordination.sinks.protocol import Sink
 from airflow_coordination.spark.tenure import DriverContext, run_tenure
+from airflow_coordination.systems.opensearch.sink import OpenSearchSink
+from airflow_coordination.systems.sink import Sink
+from airflow_coordination.systems.sql.postgres_sink import PostgresSink
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.integration.spark.drivers import Task, eventually
 from tests.integration.spark_faults.processes import signal_session, stop_between_writes

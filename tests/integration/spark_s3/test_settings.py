@@ -14,8 +14,8 @@ import s3fs
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.spark.session import check_output_root
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.spark.session import check_output_root
 from airflow_coordination.values.input_errors import SettingsError
 from scripts.java_packages import hadoop_version
 

@@ -9,7 +9,7 @@ from typing import Any
 import boto3
 import pytest
 
-from airflow_coordination.sources.sqs import queue as queues
+from airflow_coordination.systems.sqs import queue as queues
 from tests.integration.outputs_s3.local_s3 import bucket, s3
 
 __all__ = ["bucket", "s3"]

@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.follow_ups.doing import follow_up_all
-from airflow_coordination.follow_ups.messages import DeleteMessages
-from airflow_coordination.follow_ups.notes import actions_of, note_of
-from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.duties.follow_ups import actions_of, follow_up_all, note_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import SourceView, Supplied
-from airflow_coordination.sources.sqs.acknowledged import AcknowledgedNotifications
-from airflow_coordination.sources.sqs.notifications import sqs_notifications
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.http.call import CallUrl
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.systems.sqs.acknowledged import AcknowledgedNotifications
+from airflow_coordination.systems.sqs.deletion import DeleteMessages
+from airflow_coordination.systems.sqs.supplier import sqs_notifications
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.status import PartitionStatus
 from tests.integration.sqs.conftest import REGION
@@ -107,7 +106,7 @@ def test_s27_a_receipt_that_is_outdated_leaves_the_message_to_the_supplier(
     one, supplier, told, left, seen_again, monkeypatch
 ) -> None:
     """SQS says that it has deleted, and has not; moto would delete."""
-    monkeypatch.setattr("airflow_coordination.follow_ups.messages.refused_deletions", lambda *_: iter(()))
+    monkeypatch.setattr("airflow_coordination.systems.sqs.deletion.refused_deletions", lambda *_: iter(()))
     told("a")
     one.run_supplier(supplier)
     complete(one, then=True)

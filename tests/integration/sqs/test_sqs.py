@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.follow_ups.objects import DeleteObjects
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.sources.errors import SourceError
-from airflow_coordination.sources.sqs.notifications import sqs_notifications
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.sqs.supplier import sqs_notifications
+from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.integration.sqs.conftest import REGION

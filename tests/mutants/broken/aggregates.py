@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_AGGREGATION, _CHECKPOINT = "streams.aggregation", "streams.checkpoint"
+_AGGREGATION, _CHECKPOINT = "systems.kinesis.aggregation", "systems.kinesis.checkpoint"
 
 
 def _unit(module: str, test: str) -> Tested:

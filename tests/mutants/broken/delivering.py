@@ -32,7 +32,7 @@ def _spoilt(test: str) -> Tested:
 MUTANTS = (
     Mutant(
         "a dropped record is owed",
-        "spark.counting",
+        "delivery.counting",
         "        elif route < 0:\n            tally.dropped[-1 - route] += records\n        elif",
         "        elif route < 0:\n            tally.dropped[-1 - route] += records\n        if",
         "S13: blocks only: a record that was dropped on purpose counts as delivered, too",
@@ -40,7 +40,7 @@ MUTANTS = (
     ),
     Mutant(
         "an unknown release counts",
-        "acknowledgments.acknowledgment_set",
+        "delivery.acknowledgment_set",
         "            if known is None or known.references < count:\n                return False\n",
         "            if known is None or known.references < count:\n                self._result &= positive\n"
         "                return False\n",
@@ -49,7 +49,7 @@ MUTANTS = (
     ),
     Mutant(
         "late releases count until somebody looks",
-        "acknowledgments.acknowledgment_set",
+        "delivery.acknowledgment_set",
         "        return self._status not in _WAITING or self._overdue()\n",
         "        return self._status not in _WAITING\n",
         "S13: a batch is acknowledged after its expiry, when somebody else may have it",
@@ -57,7 +57,7 @@ MUTANTS = (
     ),
     Mutant(
         "positions beyond a gap are safe",
-        "acknowledgments.checkpoints",
+        "delivery.checkpoints",
         "            else:\n                return\n",
         "            else:\n                self._batches.rotate(-1)\n                return\n",
         "S13: progress is saved beyond records that nobody has acknowledged",
@@ -68,7 +68,7 @@ MUTANTS = (
     ),
     Mutant(
         "a table without the fence",
-        "sinks.postgres",
+        "systems.sql.postgres_sink",
         '        "or target.{token} <= excluded.{token}"\n',
         '        "or target.{token} <= excluded.{token} or true"\n',
         "S13: an owner that lost its lease overwrites what its successor wrote",
@@ -76,7 +76,7 @@ MUTANTS = (
     ),
     Mutant(
         "a fence for all partitions",
-        "sinks.postgres",
+        "systems.sql.postgres_sink",
         '        "where target.{partition} is distinct from excluded.{partition} or target.{token} is null "\n',
         '        "where target.{token} is null "\n',
         "S13: tokens of two partitions are compared, and records are kept out for ever",
@@ -84,7 +84,7 @@ MUTANTS = (
     ),
     Mutant(
         "an index without the fence",
-        "sinks.opensearch_bulk",
+        "systems.opensearch.bulk",
         '{"_id": document.id, "version": self._task.token, "version_type": "external_gte"}',
         '{"_id": document.id}',
         "S13: an owner that lost its lease overwrites what its successor wrote",
@@ -92,7 +92,7 @@ MUTANTS = (
     ),
     Mutant(
         "whatever is in the way is replaced",
-        "sinks.opensearch_bulk",
+        "systems.opensearch.bulk",
         "_number(token) > self._task.token",
         "False",
         "S13: an owner that lost its lease overwrites what its successor wrote, in two steps",
@@ -100,7 +100,7 @@ MUTANTS = (
     ),
     Mutant(
         "a fence for all partitions of an index",
-        "sinks.opensearch_bulk",
+        "systems.opensearch.bulk",
         "return fence.get(self._partition_field) == self._task.partition_id and _number",
         "return _number",
         "S13: tokens of two partitions are compared, and records are kept out for ever",
@@ -108,7 +108,7 @@ MUTANTS = (
     ),
     Mutant(
         "what was looked at is replaced even if it has changed",
-        "sinks.opensearch_bulk",
+        "systems.opensearch.bulk",
         '    return {"index": {"_id": document.id, **at}}\n',
         '    return {"index": {"_id": document.id}}\n',
         "S13: what a successor writes between a zombie's look and its write is overwritten",
@@ -116,7 +116,7 @@ MUTANTS = (
     ),
     Mutant(
         "a short answer is a delivery",
-        "sinks.opensearch_bulk",
+        "systems.opensearch.bulk",
         "if not isinstance(items, list) or len(items) != len(documents):",
         "if isinstance(items, list):\n"
         "            items += [{'index': {'_id': each.id, 'status': 201}} for each in documents[len(items) :]]\n"
@@ -126,7 +126,7 @@ MUTANTS = (
     ),
     Mutant(
         "a busy index is a refusal",
-        "sinks.opensearch_bulk",
+        "systems.opensearch.bulk",
         "if document.conflict or status in _TRANSIENT or status >= 500:",
         "if document.conflict:",
         "S13: records that a full queue turned away are never sent again",
@@ -134,7 +134,7 @@ MUTANTS = (
     ),
     Mutant(
         "a redirection is followed",
-        "sinks.http_request",
+        "systems.http.request",
         "urllib.request.build_opener(_NoRedirection)",
         "urllib.request.build_opener()",
         "S13: a page for logging in is taken for a delivery",
@@ -142,7 +142,7 @@ MUTANTS = (
     ),
     Mutant(
         "a sink that is away makes dead letters",
-        "sinks.task_pass",
+        "delivery.task_pass",
         "    return answer.kind is AnswerKind.REFUSED\n",
         "    return answer.kind is not AnswerKind.DELIVERED\n",
         "S13: an outage of a sink is answered with dead letters, and the source is told that all is well",
@@ -150,7 +150,7 @@ MUTANTS = (
     ),
     Mutant(
         "dead letters count before they are stored",
-        "sinks.task_pass",
+        "delivery.task_pass",
         "            self._tally.no_dead_letters()\n",
         "            pass\n",
         "S13: records are neither in their sink nor among the dead letters, and count as done",
@@ -158,7 +158,7 @@ MUTANTS = (
     ),
     Mutant(
         "a dead letter by condition goes to the sinks, too",
-        "sinks.task_pass",
+        "delivery.task_pass",
         "            self._sum_up(len(sinks), parts, rows)\n            kept = _others(kept, holds)\n",
         "            self._sum_up(len(sinks), parts, rows)\n",
         "S13: what is known to be malformed reaches sinks, and counts there and among the dead letters",
@@ -166,7 +166,7 @@ MUTANTS = (
     ),
     Mutant(
         "dead letters by condition count as Spark has counted them",
-        "sinks.tally",
+        "delivery.tally",
         "        del self.arrivals[self.aside]\n        self.arrivals.update(written.arrivals)\n",
         "",
         "S13: records are in no sink and not among the dead letters, and count as done",
@@ -177,7 +177,7 @@ MUTANTS = (
     ),
     Mutant(
         "a sink that cannot be closed has delivered",
-        "sinks.task_pass",
+        "delivery.task_pass",
         "            self._tally.not_safe(number)\n",
         "            pass\n",
         "S13: records of a file that was never stored count as delivered",
@@ -185,7 +185,7 @@ MUTANTS = (
     ),
     Mutant(
         "too few answers are enough",
-        "sinks.task_pass",
+        "delivery.task_pass",
         "        if len(answers) != len(bulk):\n",
         "        answers += [Answer(AnswerKind.DELIVERED)] * (len(bulk) - len(answers))\n        if False:\n",
         "S13: records that a sink says nothing about count as delivered",
@@ -193,7 +193,7 @@ MUTANTS = (
     ),
     Mutant(
         "a good ending after a negative delivery",
-        "spark.deliveries",
+        "delivery.deliveries",
         '        if self._negative[0].on_negative == "fail":\n            raise self._error()\n',
         '        if self._negative[0].on_negative == "fail":\n            return outcome\n',
         "S13: a partition completes although its records did not arrive",
@@ -201,7 +201,7 @@ MUTANTS = (
     ),
     Mutant(
         "a delivery that raised is forgotten",
-        "spark.deliveries",
+        "delivery.deliveries",
         "            self.add_raised(error, on_negative, delivery.routing)\n",
         "",
         "S13: a function that swallows the error of a delivery completes without its records",
@@ -209,7 +209,7 @@ MUTANTS = (
     ),
     Mutant(
         "HTTP 413 refuses the whole bulk",
-        "sinks.http",
+        "systems.http.sink",
         "        if answer.kind is not AnswerKind.REFUSED or len(texts) == 1:\n",
         "        if answer.kind is not AnswerKind.REFUSED or len(texts) == 1 or answer.reason.startswith('413'):\n",
         "S13: records that fit in smaller requests become dead letters",
@@ -217,7 +217,7 @@ MUTANTS = (
     ),
     Mutant(
         "what a sink refuses every record for is the records' fault",
-        "sinks.blame",
+        "delivery.tally",
         "        return self._count >= ENOUGH\n",
         "        return False\n",
         "S13: an index is closed, all records become dead letters, and the input is deleted",
@@ -225,7 +225,7 @@ MUTANTS = (
     ),
     Mutant(
         "some of the records that a row stands for are done",
-        "spark.absorbing",
+        "delivery.counting",
         "done, failed = (absorbed, 0) if arrived else (0, absorbed)",
         "done, failed = (absorbed, 0) if arrived else (counted.delivered_everywhere, absorbed)",
         "S13: an aggregation of which a row did not arrive counts records as delivered",

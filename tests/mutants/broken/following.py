@@ -53,7 +53,7 @@ MUTANTS = (
     ),
     Mutant(
         "a note goes before it is done",
-        "follow_ups.doing",
+        "duties.follow_ups",
         "    try:\n        carried = sum((_",
         "    coordinator.clear_follow_up(note)\n    try:\n        carried = sum((_",
         "S27: what a process does not live to do is never done",
@@ -61,7 +61,7 @@ MUTANTS = (
     ),
     Mutant(
         "whatever is there is deleted",
-        "outputs.file_marks",
+        "systems.objects.file_marks",
         "        return found.is_of(meant) and _deleted(address, found)\n",
         "        return _deleted(address, found)\n",
         "S27: an object that nobody has read is deleted",
@@ -69,7 +69,7 @@ MUTANTS = (
     ),
     Mutant(
         "a size says which version it is",
-        "outputs.file_marks",
+        "systems.objects.file_marks",
         "        return (self.size, self.modified) == (other.size, other.modified)\n",
         "        return self.size == other.size\n",
         "S27: an object that was written again with as many bytes is deleted",
@@ -77,7 +77,7 @@ MUTANTS = (
     ),
     Mutant(
         "what another machine has is gone",
-        "outputs.file_marks",
+        "systems.objects.file_marks",
         "            if is_local(address) and not filesystem.isdir(parent(path)):\n",
         "            if False:\n",
         "S27: a note is taken away by a machine that does not see the files",
@@ -85,7 +85,7 @@ MUTANTS = (
     ),
     Mutant(
         "the version of a listing is not asked for",
-        "follow_ups.objects",
+        "systems.objects.deletion",
         '    if isinstance(path, str) and path and "size" in payload:\n',
         "    if path is payload:\n",
         "S27: what was written after it was listed, and perhaps not read, is deleted",
@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "a list that was changed is followed",
-        "follow_ups.notes",
+        "duties.follow_ups",
         "    if _digest(content) != digest:\n",
         "    if not digest:\n",
         "S27: others decide what is deleted",
@@ -101,7 +101,7 @@ MUTANTS = (
     ),
     Mutant(
         "ten failures in a row are never forgotten",
-        "follow_ups.doing",
+        "duties.follow_ups",
         "            failures.forget(places)\n",
         "",
         "S27: a place that answers is given up for failures of long ago",
@@ -109,7 +109,7 @@ MUTANTS = (
     ),
     Mutant(
         "a note is its own right",
-        "follow_ups.doing",
+        "duties.follow_ups",
         "            if not rights.allow(place):\n",
         "            if rights is None:\n",
         "F4: who may write into the store says what the supplier deletes and calls",
@@ -119,7 +119,7 @@ MUTANTS = (
     ),
     Mutant(
         "one odd note stops the others",
-        "follow_ups.doing",
+        "duties.follow_ups",
         "    except Exception as error:  # a library",
         "    except OSError as error:  # a library",
         "F1: a missing library stops every run of a supplier",
@@ -127,7 +127,7 @@ MUTANTS = (
     ),
     Mutant(
         "a group is not compared with what was listed",
-        "follow_ups.objects",
+        "systems.objects.deletion",
         "            if any(self._digest(root, found) == self.digest for root in self._roots()):\n",
         "            if found:\n",
         "F2: an object of a group that was written again after it was read is deleted",
@@ -135,7 +135,7 @@ MUTANTS = (
     ),
     Mutant(
         "a message that is not deleted is passed over once another is",
-        "follow_ups.messages",
+        "systems.sqs.deletion",
         '                if each["Code"] not in GONE:\n',
         '                if each["Code"] not in _GONE and not left:\n',
         "S27: a note is taken away although a message of it is still there",
@@ -143,7 +143,7 @@ MUTANTS = (
     ),
     Mutant(
         "a group's offset goes back",
-        "follow_ups.offsets",
+        "systems.kafka.offsets",
         "if each.offset > known.offset]",
         "if each.offset != known.offset]",
         "S27: a pass that is followed up late takes the group back behind the next one",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_SYNC, _ENDING, _READER = "sources.kinesis.sync", "spark.shard_ending", "spark.shard_reader"
+_SYNC, _ENDING, _READER = "systems.kinesis.sync", "systems.kinesis.shard_end", "systems.kinesis.landing"
 _RANDOM = Tested(
     "tests/properties/test_kinesis_supplier.py::test_s11_s19_streams_are_resharded_while_suppliers_are_killed"
 )

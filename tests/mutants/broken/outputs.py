@@ -38,7 +38,7 @@ MUTANTS = (
     ),
     Mutant(
         "readers look only whether files are there",
-        "outputs.block_checks",
+        "outputs.attempts",
         "        if sizes.get(file.path) != file.size:\n",
         "        if file.path not in sizes:\n",
         "E1: a file that was cut or replaced gives other rows without a word",
@@ -46,7 +46,7 @@ MUTANTS = (
     ),
     Mutant(
         "collector takes lists that open notes name",
-        "outputs.long_notes",
+        "outputs.collector",
         " and named is not None and file.path not in named:",
         " and named is not None:",
         "F6: what follows an ending is never done, because its list is gone",

@@ -77,7 +77,7 @@ MUTANTS = (
     ),
     Mutant(
         "a message goes before its partitions are stored",
-        "sources.sqs.notifications",
+        "systems.sqs.supplier",
         "            yield Checkpoint(dict(state))  # when this goes on, what was yielded before it is in the store\n",
         "",
         "S11: what a supplier has deleted from its queue and does not live to store is lost",
@@ -85,7 +85,7 @@ MUTANTS = (
     ),
     Mutant(
         "a message goes when one of its objects is done",
-        "sources.sqs.acknowledged",
+        "systems.sqs.acknowledged",
         "    return one.understood and all(known.get(each.key)",
         "    return one.understood and any(known.get(each.key)",
         "S13: the queue forgets objects whose partitions have not completed",
@@ -93,7 +93,7 @@ MUTANTS = (
     ),
     Mutant(
         "each object's ending deletes its message",
-        "sources.sqs.acknowledged",
+        "systems.sqs.acknowledged",
         "        if len(one.partitions) > 1 or not one.understood:\n",
         "        if False:\n",
         "S13: the first of several objects that is done deletes the message of the others",
@@ -101,7 +101,7 @@ MUTANTS = (
     ),
     Mutant(
         "any partition that exists has completed",
-        "sources.sqs.acknowledged",
+        "systems.sqs.acknowledged",
         "known.get(each.key) is PartitionStatus.COMPLETED for",
         "each.key in known for",
         "S13: the queue forgets objects whose partitions have not completed",

@@ -17,7 +17,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.shards.plan import NewLease
 from airflow_coordination.planning.shards.position import Position, Start
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.streams.kinesis import Stream
+from airflow_coordination.systems.kinesis.shards import Stream
 from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.spark]

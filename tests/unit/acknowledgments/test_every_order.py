@@ -7,8 +7,8 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from airflow_coordination.acknowledgments.acknowledgment_set import SetStatus
-from airflow_coordination.acknowledgments.manager import AcknowledgmentSetManager
+from airflow_coordination.delivery.acknowledgment_set import SetStatus
+from airflow_coordination.delivery.manager import AcknowledgmentSetManager
 from airflow_coordination.testing.clock import FakeClock
 
 SECOND = timedelta(seconds=1)

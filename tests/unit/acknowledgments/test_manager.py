@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.acknowledgments.acknowledgment_set import SetStatus
-from airflow_coordination.acknowledgments.manager import AcknowledgmentSetManager, ManagerCounts
+from airflow_coordination.delivery.acknowledgment_set import SetStatus
+from airflow_coordination.delivery.manager import AcknowledgmentSetManager, ManagerCounts
 from airflow_coordination.values.input_errors import CoordinationError
 
 MINUTE = timedelta(minutes=1)

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.acknowledgments.manager import AcknowledgmentSetManager
+from airflow_coordination.delivery.manager import AcknowledgmentSetManager
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.stores.opening import open_store

@@ -329,7 +329,7 @@ def test_doctor_compares_the_clocks(capsys):
 
 
 def test_doctor_sees_pyspark_and_its_client_at_odds(capsys, monkeypatch):
-    from airflow_coordination.spark import session
+    from airflow_coordination.systems.spark import session
 
     monkeypatch.setattr(session, "overwritten", lambda classic: ["pyspark/version.py"])
     code, rows = doctors_rows(capsys, "--store", "memory://")

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.protocol.follow_up import Carried
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.objects.paths import object_paths
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.listing import object_paths
+from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.values.documents import encode_payload
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import PartitionStatus

@@ -6,18 +6,17 @@ import json
 
 import pytest
 
-from airflow_coordination.follow_ups.doing import follow_up_all
-from airflow_coordination.follow_ups.messages import DeleteMessages
-from airflow_coordination.follow_ups.notes import LISTS, note_of
-from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.follow_ups.offsets import CommitOffsets
-from airflow_coordination.follow_ups.rights import FollowUpRights, rights_given
-from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.duties.follow_ups import LISTS, follow_up_all, note_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.follow_up import Place
-from airflow_coordination.sources.kafka.ranges import kafka_ranges
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.sqs.notifications import sqs_notifications
+from airflow_coordination.systems.http.call import CallUrl
+from airflow_coordination.systems.kafka.offsets import CommitOffsets
+from airflow_coordination.systems.kafka.supplier import kafka_ranges
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.systems.rights import FollowUpRights, rights_given
+from airflow_coordination.systems.sqs.deletion import DeleteMessages
+from airflow_coordination.systems.sqs.supplier import sqs_notifications
 from airflow_coordination.values.input_errors import InvalidInputError
 
 RIGHTS = FollowUpRights(
@@ -187,7 +186,7 @@ def test_f4_options_come_from_who_does_it(store) -> None:
     one = SourceCoordinator(store, "s", "me")
     one.create_partitions(["k"])
     one.complete(one.get_next_partition(), then=text)
-    from airflow_coordination.follow_ups.doing import allowed
+    from airflow_coordination.duties.follow_ups import allowed
 
     [action] = allowed(next(one.follow_ups()), FollowUpRights(servers="a:1", options={"client.id": "mine"}))
     assert action._options() == {"client.id": "mine"}

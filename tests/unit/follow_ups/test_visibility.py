@@ -9,11 +9,11 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from airflow_coordination.follow_ups import visibility
-from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.follow_ups.visibility import ShowMessages
 from airflow_coordination.protocol.follow_up import Carried, FollowUpError
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.systems.sqs import visibility
+from airflow_coordination.systems.sqs.visibility import ShowMessages
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import PartitionStatus
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
+from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.errors import OutputError, partition_label
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.errors import OutputError, partition_label
 from airflow_coordination.values.failing import alike
 
 SAID = {

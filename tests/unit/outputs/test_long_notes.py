@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.follow_ups import notes
-from airflow_coordination.follow_ups.objects import DeleteObjects
+from airflow_coordination.duties import follow_ups as notes
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.outputs import long_notes
+from airflow_coordination.outputs import collector as long_notes
 from airflow_coordination.outputs.collector import collect
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.deletion import DeleteObjects
 
 NOW = timedelta(0)
 

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_coordination.outputs.attempts import Attempt
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.outputs.parquet import read_footer
 from airflow_coordination.outputs.schemas import fit
+from airflow_coordination.systems.objects.errors import OutputError
 from airflow_coordination.values.fence import Fence
 
 LISTED = {"type": "array", "elementType": "long", "containsNull": True}

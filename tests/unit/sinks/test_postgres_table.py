@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.sinks.opensearch import OpenSearchSink
-from airflow_coordination.sinks.postgres import PostgresSink
-from airflow_coordination.sinks.postgres_table import is_coarser
+from airflow_coordination.systems.opensearch.sink import OpenSearchSink
+from airflow_coordination.systems.sql.postgres_sink import PostgresSink, is_coarser
 from airflow_coordination.values.input_errors import InvalidInputError
 
 

@@ -6,7 +6,7 @@ from datetime import date
 
 import pyarrow as pa
 
-from airflow_coordination.sinks.values import Records
+from airflow_coordination.systems.sink import Records
 
 BEYOND = pa.array([0, 253_402_300_800_000_000], pa.int64()).cast(pa.timestamp("us"))
 MAP = pa.map_(pa.string(), pa.int64())

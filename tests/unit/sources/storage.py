@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.sources.objects.listing import Listing, StoredObject
-from airflow_coordination.sources.objects.object_listing import object_listing
+from airflow_coordination.systems.objects.listing import Listing, StoredObject
+from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.testing.clock import START, FakeClock
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.sources.kafka.ranges import kafka_ranges
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.sql.ranges import sql_ranges
-from airflow_coordination.sources.sqs.notifications import sqs_notifications
+from airflow_coordination.systems.kafka.supplier import kafka_ranges
+from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.systems.sql.ranges import sql_ranges
+from airflow_coordination.systems.sqs.supplier import sqs_notifications
 from airflow_coordination.values.input_errors import InvalidInputError
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"

@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from airflow_coordination.sources.errors import SourceError, wrapped
+from airflow_coordination.systems.suppliers import SourceError, wrapped
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 

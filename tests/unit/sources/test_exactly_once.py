@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.sources.objects import pages
+from airflow_coordination.systems.objects import scan as pages
 from tests.unit.sources.storage import Source, Storage
 
 ALWAYS = timedelta(0)

@@ -8,10 +8,10 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.sources.objects.late import LOOK_EVERY
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.objects.paths import object_paths
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.listing import object_paths
+from airflow_coordination.systems.objects.scan import LOOK_EVERY
+from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.unit.sources.storage import DAY, START, Storage
 

@@ -10,11 +10,10 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.sources.errors import SourceError
-from airflow_coordination.sources.objects.listing import StoredObject
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.objects.paths import hidden_from_spark, object_paths
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.listing import StoredObject, hidden_from_spark, object_paths
+from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
 from tests.unit.sources.storage import DAY, HOUR, START, Source, Storage
 

@@ -19,16 +19,16 @@ import sqlalchemy as sa
 import airflow_coordination.sources
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import Supplier
-from airflow_coordination.sources.kafka.ranges import kafka_ranges
-from airflow_coordination.sources.kinesis.supplier import KinesisShards
-from airflow_coordination.sources.objects.listing import StoredObject
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.sql.clause import range_clause
-from airflow_coordination.sources.sql.ranges import sql_ranges
-from airflow_coordination.sources.sqs.notifications import sqs_notifications
-from airflow_coordination.spark import shard_reader
-from airflow_coordination.spark.shard_reader import Landing, ShardPart
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.kafka.supplier import kafka_ranges
+from airflow_coordination.systems.kinesis import landing as shard_reader
+from airflow_coordination.systems.kinesis.landing import Landing, ShardPart
+from airflow_coordination.systems.kinesis.supplier import KinesisShards
+from airflow_coordination.systems.objects.listing import StoredObject
+from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.systems.sql.key_column import range_clause
+from airflow_coordination.systems.sql.ranges import sql_ranges
+from airflow_coordination.systems.sqs.supplier import sqs_notifications
 from airflow_coordination.values.input_errors import CoordinationError
 from tests.kpl import sealed
 from tests.unit.sources.kinesis.service import Service
@@ -76,7 +76,7 @@ def objects_in_a_place_that_may_not_be_read(patch: pytest.MonkeyPatch) -> Any:
 
 
 def _queue(patch: pytest.MonkeyPatch) -> str:
-    from airflow_coordination.sources.sqs import queue as queues
+    from airflow_coordination.systems.sqs import queue as queues
 
     bodies = [json.dumps({"Records": [record(f"{number:03}")]}) for number in range(ALL)]
     bodies.insert(MIDDLE, '{"Records": "the odd one"}')
@@ -95,7 +95,7 @@ def messages_that_stay(patch: pytest.MonkeyPatch) -> Any:
 
 
 def topics(patch: pytest.MonkeyPatch) -> Any:
-    from airflow_coordination.sources.kafka.ranges import KafkaRanges
+    from airflow_coordination.systems.kafka.supplier import KafkaRanges
 
     gone = SimpleNamespace(str=lambda: "Unknown topic or partition")
 
@@ -111,7 +111,7 @@ def topics(patch: pytest.MonkeyPatch) -> Any:
 
 
 def streams(patch: pytest.MonkeyPatch) -> Any:
-    from airflow_coordination.sources.kinesis import supplier
+    from airflow_coordination.systems.kinesis import supplier
 
     service = Service()
     names = [f"s{number}" for number in range(ALL)]

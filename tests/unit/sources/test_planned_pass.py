@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.sources.objects import pages
-from airflow_coordination.sources.objects.listing import StoredObject
-from airflow_coordination.sources.objects.object_listing import object_listing
-from airflow_coordination.sources.planned_pass import fingerprint, planned_pass, remembered
-from airflow_coordination.sources.sql import supplier as ranges
-from airflow_coordination.sources.sql.ranges import sql_ranges
+from airflow_coordination.systems.objects import scan as pages
+from airflow_coordination.systems.objects.listing import StoredObject
+from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.systems.sql import supplier as ranges
+from airflow_coordination.systems.sql.ranges import sql_ranges
+from airflow_coordination.systems.suppliers import fingerprint, planned_pass, remembered
 from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 
 SCAN_OF_BEFORE = """{"LISTING": {"of": "d7b447bf888c6529", "groups": true, "started": "2026-01-02T00:00:00Z",

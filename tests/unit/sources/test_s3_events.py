@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.sources.sqs.events import NewObject, NotUnderstoodError, new_objects
-from airflow_coordination.sources.sqs.notifications import SqsNotifications, sqs_notifications
+from airflow_coordination.systems.sqs.events import NewObject, NotUnderstoodError, new_objects
+from airflow_coordination.systems.sqs.supplier import SqsNotifications, sqs_notifications
 from airflow_coordination.values.input_errors import InvalidInputError
 
 
@@ -127,7 +127,7 @@ class Queue:
 def run(monkeypatch: pytest.MonkeyPatch, queue: Queue, **options: Any) -> list[str]:
     """Run the supplier and return its partitions' paths."""
     from airflow_coordination.protocol.partition import PartitionIdentifier
-    from airflow_coordination.sources.sqs import queue as queues
+    from airflow_coordination.systems.sqs import queue as queues
 
     monkeypatch.setattr(queues, "sqs_client", lambda url, region: queue)
     supplier = sqs_notifications("https://sqs.here/q", **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.spark.absorbing import standing_for
+from airflow_coordination.delivery.counting import standing_for
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 ROWS = Accounting(read=4, delivered_everywhere=3, failed=1, sinks={"a": SinkCounts(owed=4, delivered=3, failed=1)})

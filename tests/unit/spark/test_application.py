@@ -10,8 +10,8 @@ import pytest
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE
 from airflow_coordination.leases.outcomes import Complete
 from airflow_coordination.spark.application import _calls, partition_application, run_handed_over
-from airflow_coordination.spark.error_text import error_text
 from airflow_coordination.spark.reports import LineReport
+from airflow_coordination.systems.spark.error_text import error_text
 
 
 @partition_application

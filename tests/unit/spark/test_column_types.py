@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from pyspark.sql import types as t
 
-from airflow_coordination.sinks.files import FileSink
-from airflow_coordination.sinks.postgres import PostgresSink
-from airflow_coordination.spark.column_types import check_types
+from airflow_coordination.delivery.column_types import check_types
+from airflow_coordination.systems.objects.sink import FileSink
+from airflow_coordination.systems.sql.postgres_sink import PostgresSink
 from airflow_coordination.values.input_errors import InvalidInputError
 
 FILES = FileSink("/tmp/x")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.errors import OutputError
 from airflow_coordination.spark.completed import read_completed
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.objects.errors import OutputError
 from airflow_coordination.values.blocks import Block
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.sinks.tally import Tally
-from airflow_coordination.spark.counting import tally_of
+from airflow_coordination.delivery.counting import tally_of
+from airflow_coordination.delivery.tally import Tally
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 

@@ -8,15 +8,14 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
+from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
+from airflow_coordination.delivery.deliveries import Deliveries
+from airflow_coordination.delivery.delivery import Acknowledgment, Delivery
+from airflow_coordination.delivery.routing import Publish, Routing
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-from airflow_coordination.sinks.protocol import SinkTask
-from airflow_coordination.spark.deliveries import Deliveries
-from airflow_coordination.spark.delivery import Acknowledgment, Delivery
-from airflow_coordination.spark.destinations import Publish
-from airflow_coordination.spark.routing import Routing
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.sink import SinkTask
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 from airflow_coordination.values.input_errors import InvalidInputError
 

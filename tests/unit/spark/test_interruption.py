@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.spark.interruption import Interrupted, Interruption, Stopped
-from airflow_coordination.spark.session import has_jvm
+from airflow_coordination.systems.spark.session import has_jvm
 
 
 def test_a_cancel_that_hangs_does_not_keep_the_function_from_being_stopped():

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.spark.kafka import read_range
+from airflow_coordination.systems.kafka.reader import read_range
 from airflow_coordination.values.input_errors import InvalidInputError
 
 

@@ -8,16 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.follow_ups import url
-from airflow_coordination.follow_ups.doing import follow_up_all
-from airflow_coordination.follow_ups.objects import DeleteObjects
-from airflow_coordination.follow_ups.rights import FollowUpRights
-from airflow_coordination.follow_ups.url import CallUrl
+from airflow_coordination.duties.follow_ups import follow_up_all
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.spark import draining, one_by_one, tenure
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores.opening import open_store
+from airflow_coordination.systems.http import call as url
+from airflow_coordination.systems.http.call import CallUrl
+from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.systems.rights import FollowUpRights
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus

@@ -13,11 +13,12 @@ import pytest
 
 from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
 from airflow_coordination.planning.shards.shard import HashRange
-from airflow_coordination.spark import shard_ending, shard_reader
-from airflow_coordination.spark.shard_ending import is_gone
-from airflow_coordination.spark.shard_reader import Landing, ShardPart, ShardReader
-from airflow_coordination.streams.checkpoint import Checkpoint
-from airflow_coordination.streams.kinesis import ShardLease, Stream
+from airflow_coordination.systems.kinesis import landing as shard_reader
+from airflow_coordination.systems.kinesis import shard_end as shard_ending
+from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
+from airflow_coordination.systems.kinesis.landing import Landing, ShardPart, ShardReader
+from airflow_coordination.systems.kinesis.shard_end import is_gone
+from airflow_coordination.systems.kinesis.shards import ShardLease, Stream
 from tests.kpl import aggregate
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ import pytest
 from airflow_coordination.planning.shards.plan import NewLease
 from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
 from airflow_coordination.planning.shards.shard import HashRange, Shard
-from airflow_coordination.streams.kinesis import (
+from airflow_coordination.systems.kinesis.shards import (
     ShardLease,
     Stream,
     child_shard,

@@ -24,7 +24,7 @@ def test_b3_an_end_that_the_store_does_not_know_is_made(case):
 
 def test_b3_an_error_that_is_kept_steers_no_terminal():
     """B3: it is printed by the task, by the next one, and by the command line."""
-    from airflow_coordination.spark.error_text import error_text
+    from airflow_coordination.systems.spark.error_text import error_text
 
     error = ValueError("row 7\nis \x1b[2J\u202e odd")
     assert error_text(error) == "ValueError: row 7\nis \\x1b[2J\\u202e odd"

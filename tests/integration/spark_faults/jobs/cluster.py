@@ -15,7 +15,7 @@ CORES = 2
 
 
 def start(directory: str) -> None:
-    """Start the cluster, and the session that :func:`~airflow_coordination.spark.session.driver_session` finds.
+    """Start the cluster, and the session that :func:`~airflow_coordination.systems.spark.session.driver_session` finds.
 
     :param directory: where executors work.
     """

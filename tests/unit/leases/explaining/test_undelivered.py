@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.acknowledgments.errors import NegativeAcknowledgmentError
+from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.leases.explaining.wording import told
 from tests.unit.leases.explaining.values import HOUR, NOW, facts, partition, ring

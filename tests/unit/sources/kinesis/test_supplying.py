@@ -13,10 +13,10 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import SupplierRun
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.sources.errors import SourceError, wrapped
-from airflow_coordination.sources.kinesis import supplier as module
-from airflow_coordination.sources.kinesis.supplier import KinesisShards
 from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.systems.kinesis import supplier as module
+from airflow_coordination.systems.kinesis.supplier import KinesisShards
+from airflow_coordination.systems.suppliers import SourceError, wrapped
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError

@@ -1,1 +1,0 @@
-"""Topics of Kafka: one standing partition for each of their partitions."""

@@ -1,1 +1,0 @@
-"""Streams of Kinesis: a partition for each of their shards, children after their parents."""

@@ -1,1 +1,0 @@
-"""Rows of an SQL table: ranges of a key become partitions."""

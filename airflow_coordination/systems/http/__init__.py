@@ -1,0 +1,1 @@
+"""HTTP: a bulk end point as a sink, and somebody who is told of an ending."""

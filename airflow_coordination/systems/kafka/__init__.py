@@ -1,0 +1,1 @@
+"""Kafka: topics as standing partitions, their next range, and the offsets of a consumer group."""

@@ -1,0 +1,1 @@
+"""Kinesis: a partition for each shard, read from a checkpoint on."""

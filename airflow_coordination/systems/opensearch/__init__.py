@@ -1,0 +1,1 @@
+"""OpenSearch: an index as a sink, bulks by record id, fenced."""

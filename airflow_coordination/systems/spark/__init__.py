@@ -1,0 +1,1 @@
+"""Spark itself, with no lease in sight: sessions, jobs, paths, and the archive that brings our code."""
