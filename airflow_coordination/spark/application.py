@@ -23,7 +23,6 @@ from airflow_coordination.leases.outcomes import PartitionOutcome
 from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_pool import BalancedCrew
-from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.draining import opened
 from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
@@ -31,6 +30,7 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+from airflow_coordination.spark.worker_pool import Crew
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.systems.spark.session import check_output_root, context_of, driver_session

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.interruption import Interrupted
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+from airflow_coordination.spark.worker_pool import Crew
 
 log = logging.getLogger(__name__)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from typing import Any, Literal
@@ -11,10 +12,10 @@ from typing import Any, Literal
 from airflow_coordination.outputs.attempts import check_published, told_by_footers
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
+from airflow_coordination.outputs.schemas import flattened
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import StoreLike, opened
 from airflow_coordination.spark.file_scans import FileScan, check_types, partition_types, read, root_of, scans_of
-from airflow_coordination.spark.union import united
 from airflow_coordination.systems.objects.errors import OutputError, partition_label
 from airflow_coordination.systems.spark import s3a
 from airflow_coordination.systems.spark.error_text import error_text
@@ -22,6 +23,55 @@ from airflow_coordination.systems.spark.paths import escaped
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import namesakes, split_source
+
+_FAMILIES = (
+    frozenset({"byte", "short", "integer", "long", "float", "double", "decimal"}),
+    frozenset({"date", "timestamp", "timestamp_ntz"}),
+)
+"""Types that Spark unites as one of them."""
+
+
+def united(frames: Sequence[Any], *, lossy: bool, refused: Callable[[int, Exception], Exception]) -> Any:
+    """Return the rows of all frames, columns by name; one that a frame lacks is null in its rows.
+
+    :param lossy: make text of columns of which Spark has no common type, or none that can hold all values: text and
+        numbers together are numbers to it, and then it fails at the first text that is none.
+    :param refused: makes the error for the number of a frame that cannot be united with those before it.
+    """
+    from pyspark.errors import AnalysisException
+
+    if lossy and len(frames) > 1:
+        as_text = _without_common_type([frame.schema.json() for frame in frames])
+        frames = [_with_text(frame, as_text) for frame in frames]
+    rows = frames[0]
+    for number, frame in enumerate(frames[1:], start=1):
+        try:
+            rows = rows.unionByName(frame, allowMissingColumns=True)
+        except AnalysisException as error:
+            raise refused(number, error) from error
+    return rows
+
+
+def _without_common_type(schemas: Sequence[str]) -> set[str]:
+    """Return the columns, in lower case, that have types of several families, or have them inside."""
+    kinds: dict[tuple[str, str], set[str]] = {}
+    for schema in schemas:
+        for field in json.loads(schema)["fields"]:
+            for path, kind in flattened(json.dumps({"type": "struct", "fields": [field]})).items():
+                kinds.setdefault((field["name"].lower(), path), set()).add(kind.partition("(")[0])
+    return {
+        column
+        for (column, _), found in kinds.items()
+        if len(found - {"void"}) > 1 and not any(found - {"void"} <= family for family in _FAMILIES)
+    }
+
+
+def _with_text(frame: Any, columns: set[str]) -> Any:
+    for name in frame.columns:
+        if name.lower() in columns:
+            frame = frame.withColumn(name, frame["`" + name.replace("`", "``") + "`"].cast("string"))
+    return frame
+
 
 LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
 LISTING_TASKS = 8

@@ -23,10 +23,10 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_pool import BalancedCrew
-from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.spark.why_ended import Why, settled, told
+from airflow_coordination.spark.worker_pool import Crew
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.session import check_distributions, check_output_root, share_python

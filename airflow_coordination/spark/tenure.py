@@ -19,8 +19,14 @@ from airflow_coordination.outputs.attempts import Measure
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.follow_up import FollowUp
-from airflow_coordination.spark.fork_safety import call_in_this_process
-from airflow_coordination.spark.interruption import Interrupted, Interruption, JvmGoneError, Stopped, stopped
+from airflow_coordination.spark.interruption import (
+    Interrupted,
+    Interruption,
+    JvmGoneError,
+    Stopped,
+    call_in_this_process,
+    stopped,
+)
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.reports import Report, silent

@@ -15,10 +15,10 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import GiveUp
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_pool import BalancedCrew
-from airflow_coordination.spark.crew import Crew
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended
+from airflow_coordination.spark.worker_pool import Crew
 from airflow_coordination.submission.driver_reports import log_report
 from airflow_coordination.submission.labels import Label
 from airflow_coordination.submission.outlets import tell_outlets

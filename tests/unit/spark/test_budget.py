@@ -2,7 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 
-from airflow_coordination.spark.budget import Budget, Following
+from airflow_coordination.spark.worker_pool import Budget, Following
 
 
 def test_threads_take_no_more_than_there_is():

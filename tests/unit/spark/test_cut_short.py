@@ -13,7 +13,8 @@ import pytest
 from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import Complete, GiveUp
-from airflow_coordination.spark import crew, draining, one_by_one, tenure
+from airflow_coordination.spark import draining, one_by_one, tenure
+from airflow_coordination.spark import worker_pool as crew
 from airflow_coordination.spark.application import _exit_code
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.tenure import DriverContext, Ended

@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from airflow_coordination.spark.fork_safety import SignalHandler
-from airflow_coordination.spark.interruption import Interruption
+from airflow_coordination.spark.interruption import Interruption, SignalHandler
 
 
 class Stops:

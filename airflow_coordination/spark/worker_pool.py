@@ -10,6 +10,8 @@ from __future__ import annotations
 import contextvars
 import logging
 import queue
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -18,19 +20,119 @@ from typing import Any
 
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import GiveUp, PartitionOutcome
-from airflow_coordination.spark.budget import Budget, Following
-from airflow_coordination.spark.crew_stops import Stops
 from airflow_coordination.spark.interruption import Interrupted, Stopped
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.spark.member_threads import check_threads, member_thread
 from airflow_coordination.spark.one_by_one import GivenUp, give_back_unbegun, set_aside
+from airflow_coordination.spark.pool_stops import Stops
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
 from airflow_coordination.systems.spark.error_text import error_text
-from airflow_coordination.systems.spark.session import usable
+from airflow_coordination.systems.spark.session import context_of, usable
 from airflow_coordination.values.errors import DeploymentError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError, shown
 from airflow_coordination.values.status import Outcome
+
+
+class Budget:
+    """Counts the leases that a crew begins; safe under threads.
+
+    :param max_leases: how many at most, ``None`` for all there are.
+    :param until: own monotonic time after which no further lease is begun.
+    """
+
+    def __init__(self, max_leases: int | None, until: float | None) -> None:
+        self._left, self._until = max_leases, until
+        self._begun = False
+        self._lock = threading.Lock()
+
+    @property
+    def left(self) -> bool:
+        """Whether there is one more lease's worth. The first is there at any time, as for one tenure."""
+        late = self._begun and self._until is not None and time.monotonic() >= self._until
+        return not late and self._left != 0
+
+    def take(self) -> bool:
+        """Take one lease's worth; return whether there was one."""
+        with self._lock:
+            if not self.left:
+                return False
+            self._begun = True
+            if self._left is not None:
+                self._left -= 1
+            return True
+
+    def give_back(self) -> None:
+        """Give back what no lease was found for."""
+        with self._lock:
+            if self._left is not None:
+                self._left += 1
+
+
+class Following:
+    """The question whether a tenure that completes may acquire the next partition in the same step.
+
+    :param budget: of the crew.
+    """
+
+    def __init__(self, budget: Budget) -> None:
+        self._budget = budget
+        self._taken = False
+
+    def __call__(self) -> bool:
+        """Take from the budget."""
+        self._taken = self._budget.take()
+        return self._taken
+
+    def settle(self, *, found: bool) -> None:
+        """Give back what was taken for nothing."""
+        if self._taken and not found:
+            self._budget.give_back()
+
+
+_POOL = "spark.scheduler.pool"
+
+
+def check_threads(spark: Any) -> None:
+    """Refuse a Spark whose JVM has one thread for all of Python's: cancelling one tenure would cancel another's jobs.
+
+    :raises SettingsError: naming what to leave out.
+    """
+    context = context_of(spark)
+    if context is None:  # a Spark Connect client keeps the tags of each thread apart
+        return
+    if type(context._gateway).__name__ != "ClientServer":  # py4j's, which keeps the threads of both sides together
+        problem = "gives all threads of Python the same thread of the JVM, so that jobs cannot be told apart"
+        remedy = "Leave PYSPARK_PIN_THREAD out of the driver's environment, or give concurrent_leases=1"
+        raise SettingsError("PYSPARK_PIN_THREAD", "false", problem, remedy)
+
+
+def member_thread(spark: Any, place: int, work: Callable[[], object]) -> threading.Thread:
+    """Return a thread, not yet started, in which ``work`` runs Spark jobs beside those of other threads.
+
+    :param place: which of the crew's places it has; names its pool where Spark shares executors fairly.
+    """
+    from pyspark import InheritableThread
+
+    context = context_of(spark)
+
+    def run() -> None:
+        if context is not None:
+            _enter_pool(context, place)
+        work()
+
+    session = spark if context is None else None
+    thread: threading.Thread = InheritableThread(target=run, session=session, name=f"lease-{place}", daemon=True)
+    return thread
+
+
+def _enter_pool(context: Any, place: int) -> None:
+    """Share executors between tenures, not jobs, with ``spark.scheduler.mode=FAIR``: in one pool the first job wins."""
+    try:
+        if context.getConf().get("spark.scheduler.mode") == "FAIR" and context.getLocalProperty(_POOL) is None:
+            context.setLocalProperty(_POOL, f"lease-{place}")
+    except Exception:  # the JVM is gone: the tenure finds out, and says so
+        return
+
 
 log = logging.getLogger(__name__)
 
