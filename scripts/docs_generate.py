@@ -125,7 +125,7 @@ def full_names(kind: str, names: Iterable[metrics.Metric | metrics.Gauge]) -> Ca
 
 def printed_metrics() -> str:
     """Return what the command ``metrics`` prints."""
-    from airflow_coordination.cli.metrics import FAMILIES
+    from airflow_coordination.cli.subcommands.metrics import FAMILIES
 
     return table("metric", "meaning", rows=[(f"`{family.name}`", family.help) for family in FAMILIES])
 

@@ -22,12 +22,10 @@ from airflow_coordination.board.action_models import (
     PauseRequest,
     PauseResult,
 )
-from airflow_coordination.board.authentication import AUTHENTICATED, User
-from airflow_coordination.board.conditional import STORE_TIME, ConditionalRoute
 from airflow_coordination.board.detail import detail
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
-from airflow_coordination.board.same_origin import SAME_ORIGIN
+from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User
 from airflow_coordination.board.source_models import SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError

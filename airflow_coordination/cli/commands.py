@@ -7,22 +7,39 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.cli import actions, cleaning, grants, iam, moving, pausing, queries, upkeep, watching
-from airflow_coordination.cli.accounting import print_accounting
-from airflow_coordination.cli.advice import print_advice
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
-from airflow_coordination.cli.explaining import explain
-from airflow_coordination.cli.finishing import finish_actions
-from airflow_coordination.cli.from_kcl import FAILOVER, import_kcl
-from airflow_coordination.cli.history import print_history
-from airflow_coordination.cli.metrics import metrics
-from airflow_coordination.cli.one_source import print_audit, print_errors, print_source
 from airflow_coordination.cli.output import FORMATS
-from airflow_coordination.cli.overview import print_owners, print_sources
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.shards import print_shards
-from airflow_coordination.cli.workers import print_workers
+from airflow_coordination.cli.subcommands import (
+    acting as actions,
+)
+from airflow_coordination.cli.subcommands import (
+    acting as cleaning,
+)
+from airflow_coordination.cli.subcommands import (
+    acting as pausing,
+)
+from airflow_coordination.cli.subcommands import (
+    looking as queries,
+)
+from airflow_coordination.cli.subcommands import (
+    moving,
+    upkeep,
+    watching,
+)
+from airflow_coordination.cli.subcommands import (
+    roles as grants,
+)
+from airflow_coordination.cli.subcommands import (
+    roles as iam,
+)
+from airflow_coordination.cli.subcommands.acting import finish_actions
+from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
+from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history
+from airflow_coordination.cli.subcommands.metrics import metrics
+from airflow_coordination.cli.subcommands.one_source import print_audit, print_errors, print_source
+from airflow_coordination.cli.subcommands.overview import print_owners, print_shards, print_sources, print_workers
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import STATES
 from airflow_coordination.protocol.writes import Action
@@ -115,7 +132,7 @@ _IAM: Final = (
 )
 
 _GRANTS: Final = (
-    _option("role", choices=grants.ROLES, help="Whose rights"),
+    _option("role", choices=grants.ROLES_IN_POSTGRESQL, help="Whose rights"),
     _option("--to", help="The role in PostgreSQL (default: coordination_owner, _worker or _reader)"),
     _option("--database", help="The database (default: the store's)"),
     _option("--schema", help="The schema of its tables (default: the store's, otherwise public)"),

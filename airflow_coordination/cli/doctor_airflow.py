@@ -9,7 +9,7 @@ from typing import Final
 from airflow.configuration import conf
 from airflow.sdk.exceptions import AirflowNotFoundException
 
-from airflow_coordination.cli.doctor_output import look_at_output_root
+from airflow_coordination.cli.doctor import look_at_output_root
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import known_airflow_id

@@ -8,7 +8,7 @@ from typing import Any
 from airflow.providers.common.compat.sdk import DecoratedOperator, TaskDecorator, task_decorator_factory
 
 from airflow_coordination.operators.pyspark import LeasedPySparkOperator
-from airflow_coordination.submission.partition_callable import PartitionCallable
+from airflow_coordination.submission.arguments import PartitionCallable
 
 
 class _LeasedPySparkDecoratedOperator(DecoratedOperator, LeasedPySparkOperator):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -19,9 +19,9 @@ from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.submission.labels import show_partition
+from airflow_coordination.sensors.partitions import PartitionsSensor
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory, show_partition
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import (
     AT_ONE_TIME,
@@ -33,7 +33,9 @@ from airflow_coordination.values.settings import (
 )
 
 if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
     from airflow.sdk.definitions.context import Context
+
 
 NOTHING_TO_DO: Final = "nothing to do"
 PAUSED: Final = "the source is paused"
@@ -214,7 +216,7 @@ class LeasedOperator(TextFields):
 
     def _skip(self, message: str) -> None:
         """Skip, unless that would make a run green that nobody has looked at."""
-        from airflow_coordination.operators.skipping import silenced_by  # loads the sensor
+        # loads the sensor
 
         sensor = silenced_by(self)
         if sensor is None:
@@ -230,3 +232,27 @@ def _one_of(field: str, value: str, known: tuple[str, ...]) -> str:
     if value not in known:
         raise SettingsError(field, value, "is not a choice", f"Give one of {', '.join(known)}")
     return value
+
+
+_RUN_AFTER_SKIPPED: Final = frozenset({"all_done", "always", "none_failed"})
+"""The trigger rules with which a task runs though one before it was skipped."""
+
+
+def silenced_by(task: BaseOperator) -> str | None:
+    """Return the id of a sensor that Airflow would skip with ``task``, directly or through others; ``None`` if none.
+
+    Airflow calls a run whose last task was skipped a success, whatever happened before.
+    """
+    return next((each.task_id for each in _skipped_with(task, set()) if _is_sensor(each)), None)
+
+
+def _skipped_with(task: Any, seen: set[str]) -> Iterator[Any]:
+    for each in task.downstream_list:
+        if each.task_id not in seen and each.trigger_rule not in _RUN_AFTER_SKIPPED:
+            seen.add(each.task_id)
+            yield each
+            yield from _skipped_with(each, seen)
+
+
+def _is_sensor(task: Any) -> bool:
+    return issubclass(task.operator_class if task.is_mapped else type(task), PartitionsSensor)

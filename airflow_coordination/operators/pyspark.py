@@ -13,11 +13,9 @@ from airflow_coordination.hooks.spark_connect import server_url
 from airflow_coordination.hooks.telemetry import lease_span
 from airflow_coordination.operators.leased_operator import LeasedOperator
 from airflow_coordination.spark.tenure import DriverContext
+from airflow_coordination.submission.arguments import HINT, PartitionCallable, warn_of_run_dates
 from airflow_coordination.submission.in_process import InProcessReports, end_process, work_in_process
-from airflow_coordination.submission.labels import show_partition
-from airflow_coordination.submission.partition_callable import HINT, PartitionCallable
-from airflow_coordination.submission.run_dates import warn_of_run_dates
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory, show_partition
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.connect import connect_session
 from airflow_coordination.systems.spark.session import check_distributions, check_output_root

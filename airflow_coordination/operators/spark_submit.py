@@ -14,18 +14,16 @@ from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.leased_operator import LeasedOperator
+from airflow_coordination.submission.arguments import warn_of_run_dates
 from airflow_coordination.submission.client_mode import ClientMode
 from airflow_coordination.submission.cluster_mode import ClusterMode
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import inputs_for
-from airflow_coordination.submission.preflight import check_submission, is_foreign
-from airflow_coordination.submission.run_dates import warn_of_run_dates
-from airflow_coordination.submission.shipped_archive import shipped_archive
+from airflow_coordination.submission.preflight import check_submission, is_foreign, local_file
 from airflow_coordination.submission.spark_provider import ProviderOperator
-from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
+from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook, shipped_archive
 from airflow_coordination.submission.supervision import Application, SubmissionMode, Supervision, check_concurrency
-from airflow_coordination.submission.task_memory import TaskMemory
-from airflow_coordination.submission.worker_checks import local_file
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.systems.objects.storage import check_writable
 
 if TYPE_CHECKING:

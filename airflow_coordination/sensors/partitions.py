@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from airflow.providers.common.compat.sdk import (
     AirflowException,
@@ -31,13 +31,34 @@ from airflow_coordination.monitoring.waiting.conclusion import (
 )
 from airflow_coordination.monitoring.waiting.idleness import Idleness
 from airflow_coordination.monitoring.waiting.observation import Observation
-from airflow_coordination.sensors.reschedule_memory import RescheduleMemory
 from airflow_coordination.triggers.partitions import PartitionsTrigger
 from airflow_coordination.triggers.source import most_hints
 from airflow_coordination.values.input_errors import SettingsError
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
+
+
+_MEMORY: Final = "coordination_looks"
+
+
+class RescheduleMemory:
+    """Keeps the newest :class:`Idleness` of one try in Airflow's task state store."""
+
+    def __init__(self, context: Context) -> None:
+        self._store, self._try = context.get("task_state_store"), context["ti"].try_number
+
+    def recall(self) -> Idleness | None:
+        """Return what the look before saw, ``None`` before the first of this try."""
+        found = self._store.get(_MEMORY) if self._store is not None else None
+        if not isinstance(found, dict) or found.get("try") != self._try:
+            return None
+        return Idleness.from_json(found.get("still"))
+
+    def remember(self, idleness: Idleness | None) -> None:
+        """Keep what this look saw."""
+        if self._store is not None:
+            self._store.set(_MEMORY, {"try": self._try, "still": idleness.to_json() if idleness else None})
 
 
 class PartitionsSensor(TextFields, BaseSensorOperator):

@@ -11,7 +11,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.driver_inputs import DriverInputs
 from airflow_coordination.submission.driver_reports import DriverReports
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.submission.watch import Watch
 from airflow_coordination.values.fence import Fence
 

@@ -20,10 +20,8 @@ from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.spark.worker_pool import Crew
 from airflow_coordination.submission.driver_reports import log_report
-from airflow_coordination.submission.labels import Label
-from airflow_coordination.submission.outlets import tell_outlets
-from airflow_coordination.submission.settle import raise_for_endings
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.finish import raise_for_endings
+from airflow_coordination.submission.task_instance import Label, TaskMemory, tell_outlets
 from airflow_coordination.submission.tenure_book import TenureBook
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError, shown

@@ -12,7 +12,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import Shell, shell_of, typed
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.submission.tenure_book import is_of_task
 from airflow_coordination.values.errors import PartitionNotFoundError
 from airflow_coordination.values.fence import Ending, Fence

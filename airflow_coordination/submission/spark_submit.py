@@ -6,15 +6,24 @@ gets it by Spark's configuration and outlives its task.
 
 from __future__ import annotations
 
+import atexit
+import ctypes
 import json
 import os
 import re
+import shutil
+import signal
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
+import psutil
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_coordination.leases.handover import (
@@ -26,10 +35,94 @@ from airflow_coordination.leases.handover import (
 )
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import DriverInputs
-from airflow_coordination.submission.driver_processes import dying_with, end_marked
 from airflow_coordination.submission.spark_provider import ProviderHook
+from airflow_coordination.systems.spark.archive import build_archive
 from airflow_coordination.values.input_errors import SettingsError, printable
 from airflow_coordination.values.scrubbing import forms
+
+_PR_SET_PDEATHSIG: Final = 1
+_TICK: Final = 0.05
+_libc = ctypes.CDLL(None)
+
+
+def dying_with(parent: int) -> Callable[[], None]:
+    """Return what a child runs before it becomes another program, so that the kernel ends it when its parent dies.
+
+    :param parent: the parent's process id; a child whose parent has died already ends at once.
+    """
+
+    def prepare() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:
+            os._exit(1)
+
+    return prepare
+
+
+def marked_processes(name: str, value: str) -> Iterator[psutil.Process]:
+    """Yield the processes of this host that were given the environment variable ``name`` with this value.
+
+    Also those whose parent has died, which no process tree shows: a Python driver outlives its JVM.
+    """
+    for process in psutil.process_iter():
+        try:
+            if process.pid != os.getpid() and process.environ().get(name) == value:
+                yield process
+        except psutil.Error:
+            continue
+
+
+def end_marked(name: str, value: str, grace: float = 2.0) -> int:
+    """End these processes: SIGTERM, then SIGKILL for those left after ``grace`` seconds; return how many there were."""
+    found = list(marked_processes(name, value))
+    _signal(found, signal.SIGTERM)
+    left = _living_after(found, grace)
+    _signal(left, signal.SIGKILL)
+    _living_after(left, 1.0)
+    return len(found)
+
+
+def _living_after(processes: list[psutil.Process], seconds: float) -> list[psutil.Process]:
+    """Wait until the processes are dead, but leave their exit codes to whoever started them.
+
+    psutil's own waiting would collect those of this process's children, and ``subprocess`` would then report 0.
+    """
+    deadline = time.monotonic() + seconds
+    while living := [process for process in processes if _lives(process)]:
+        if time.monotonic() >= deadline:
+            break
+        time.sleep(_TICK)
+    return living
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False
+
+
+def _signal(processes: list[psutil.Process], number: signal.Signals) -> None:
+    for process in processes:
+        try:
+            process.send_signal(number)
+        except psutil.NoSuchProcess:
+            continue
+
+
+@lru_cache(maxsize=1)
+def shipped_archive() -> str:
+    """Return the path of our pure rooms as an archive, made once per process and removed with it."""
+    scratch = tempfile.mkdtemp(prefix="coordination-")
+    atexit.register(_remove, scratch, os.getpid())
+    return str(build_archive(Path(scratch)))
+
+
+def _remove(scratch: str, made_by: int) -> None:
+    """Remove the archive with the process that made it; a forked child that ends leaves it alone."""
+    if os.getpid() == made_by:
+        shutil.rmtree(scratch, ignore_errors=True)
+
 
 GRACE: Final = 2.0
 """Seconds a driver has between SIGTERM and SIGKILL; Airflow gives the whole task 5."""

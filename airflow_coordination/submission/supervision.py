@@ -14,11 +14,9 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.client_mode import ClientMode
 from airflow_coordination.submission.cluster_mode import ClusterMode
 from airflow_coordination.submission.driver_inputs import DriverInputs
-from airflow_coordination.submission.labels import show_partition
-from airflow_coordination.submission.outlets import tell_outlets
-from airflow_coordination.submission.settle import SubmissionEnd, raise_for_endings, settle
+from airflow_coordination.submission.finish import SubmissionEnd, raise_for_endings, settle
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory, show_partition, tell_outlets
 from airflow_coordination.submission.tenure_book import TenureBook
 from airflow_coordination.submission.watch import Watch
 from airflow_coordination.values.errors import DeploymentError

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from airflow_coordination.cli.metrics import FAMILIES, OLD_PARTITIONS, PREFIX, SOURCE, STATE, STATES
 from airflow_coordination.cli.standalone import parser
+from airflow_coordination.cli.subcommands.metrics import FAMILIES, OLD_PARTITIONS, PREFIX, SOURCE, STATE, STATES
 from airflow_coordination.protocol.metrics import Gauge, Metric, full_name
 from tests.docs.pages import ROOT
 

@@ -11,9 +11,8 @@ from airflow_coordination.monitoring.waiting.idleness import Idleness
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
 from airflow_coordination.operators.pyspark import LeasedPySparkOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
-from airflow_coordination.sensors.reschedule_memory import RescheduleMemory
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.sensors.partitions import PartitionsSensor, RescheduleMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
 from airflow_coordination.triggers.partitions import PartitionsTrigger
 from airflow_coordination.values.fence import Fence

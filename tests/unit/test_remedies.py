@@ -11,7 +11,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.remedies import AIRFLOW, about, command, opened_by, shell_of, typed
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.submission.lease_choice import LeaseChoice
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.values.names import compose_source
 from tests.unit.typed import understood
 

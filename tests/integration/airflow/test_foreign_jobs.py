@@ -17,7 +17,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 from airflow_coordination.protocol.metrics import CountingMetrics
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]

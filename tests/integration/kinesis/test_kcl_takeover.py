@@ -13,8 +13,8 @@ from typing import Any
 import boto3
 import pytest
 
-from airflow_coordination.cli import from_kcl
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.cli.subcommands import from_kcl
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.protocol.partition import Partition

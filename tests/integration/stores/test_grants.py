@@ -10,7 +10,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.cli.doctor_store import look_at_store
+from airflow_coordination.cli.doctor import look_at_store
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import PartitionIdentifier

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.cli.upkeep import moment_of
+from airflow_coordination.cli.subcommands.upkeep import moment_of
 from airflow_coordination.leases import cleaning as retention
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore

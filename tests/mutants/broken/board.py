@@ -64,7 +64,7 @@ MUTANTS = (
     ),
     Mutant(
         "the tag says nothing of the body",
-        "board.conditional",
+        "board.requests",
         "sha256(response.body)",
         "sha256(request.url.path.encode())",
         "a change is never seen, and one user's tag is another's",
@@ -80,7 +80,7 @@ MUTANTS = (
     ),
     Mutant(
         "the browser is not asked who sends",
-        "board.same_origin",
+        "board.requests",
         'if sender != "same-origin":',
         'if sender == "cross-site":',
         "a page of a sister domain acts in the name of whoever looks at it",
@@ -88,7 +88,7 @@ MUTANTS = (
     ),
     Mutant(
         "the header is not asked for",
-        "board.same_origin",
+        "board.requests",
         'if action != "1":',
         'if action not in (None, "1"):',
         "a form of another site acts in the name of whoever looks at it",

@@ -128,7 +128,7 @@ def test_a9_an_action_is_refused_for_what_changed_since_it_was_shown(flights, ur
         flights.fail(flights.acquire_partition("2013-01"), "again")
         return True
 
-    monkeypatch.setattr("airflow_coordination.cli.actions.confirmed", confirmed)
+    monkeypatch.setattr("airflow_coordination.cli.subcommands.acting.confirmed", confirmed)
     assert main(["reopen", "2013-01", "--source", "flights", "--why", "w", "--store", url]) == 1
     assert flights.partition("2013-01").parked
 
@@ -408,7 +408,7 @@ def test_iam_asks_aws_for_the_account_when_told_to(moto_server, capsys, monkeypa
 
 
 def test_iam_knows_the_roles_that_have_policies():
-    from airflow_coordination.cli.iam import ROLES
+    from airflow_coordination.cli.subcommands.roles import ROLES
     from airflow_coordination.stores.dynamodb.setup.iam import Role
 
     assert list(Role) == list(ROLES)

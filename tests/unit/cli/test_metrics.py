@@ -5,9 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.cli.metrics import FAMILIES, OLD_STATES, STATES
-from airflow_coordination.cli.prometheus import Family, rendered
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.cli.subcommands.metrics import FAMILIES, OLD_STATES, STATES, Family, rendered
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.opening import open_store

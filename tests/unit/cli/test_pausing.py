@@ -69,7 +69,7 @@ def test_it_is_refused_when_somebody_resumed_since_it_was_shown(flights, url, mo
         flights.pause(by="eve", why="second")
         return True
 
-    monkeypatch.setattr("airflow_coordination.cli.actions.confirmed", confirmed)
+    monkeypatch.setattr("airflow_coordination.cli.subcommands.acting.confirmed", confirmed)
     assert main([*RESUME, "--store", url]) == 1
     assert "it was meanwhile paused at" in capsys.readouterr().err
     assert flights.current_pause().by == "eve"

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from airflow_coordination.cli import actions
+from airflow_coordination.cli.subcommands import acting as actions
 from airflow_coordination.monitoring import selection
 from airflow_coordination.values.status import PartitionStatus
 from tests.unit.cli.conftest import HOSTILE

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.cli.watching import Watcher
+from airflow_coordination.cli.subcommands.watching import Watcher
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.progress import WINDOW, Progress
 from airflow_coordination.stores.opening import open_store
@@ -151,7 +151,7 @@ def test_owners_that_cannot_be_read_do_not_end_the_watch(flights, cli, monkeypat
         raise StoreUnavailableError("list partitions", "the server is gone")
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("airflow_coordination.cli.watching.owners", broken)
+    monkeypatch.setattr("airflow_coordination.cli.subcommands.watching.owners", broken)
     code, out, _ = cli("watch", "--source", "flights", "--looks", "1")
     assert (code, "0 of 3 completed" in " ".join(out.split())) == (0, True)
 

@@ -9,8 +9,7 @@ from airflow.sdk import DAG, task
 from airflow_coordination.hooks.retries import CoordinationRetryPolicy
 from airflow_coordination.hooks.spark_connect import server_url
 from airflow_coordination.operators.pyspark import LeasedPySparkOperator
-from airflow_coordination.submission.partition_callable import PartitionCallable
-from airflow_coordination.submission.run_dates import RunDateWarning
+from airflow_coordination.submission.arguments import PartitionCallable, RunDateWarning
 from airflow_coordination.values.input_errors import SettingsError
 
 

@@ -4,7 +4,7 @@ import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
-from airflow_coordination.operators.skipping import silenced_by
+from airflow_coordination.operators.leased_operator import silenced_by
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 from airflow_coordination.sensors.partitions import PartitionsSensor
 

@@ -20,7 +20,7 @@ from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.submission.in_process import InProcessReports, work_in_process
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import Outcome

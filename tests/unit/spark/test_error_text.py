@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_coordination.submission.settle import SubmissionEnd
+from airflow_coordination.submission.finish import SubmissionEnd
 from airflow_coordination.systems.spark.error_text import error_text, stack_text
 from airflow_coordination.values.scrubbing import MAX_TEXT, without_secrets
 

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 
-from airflow_coordination.submission.driver_processes import end_marked, marked_processes
+from airflow_coordination.submission.spark_submit import end_marked, marked_processes
 
 NAME = "COORDINATION_TEST_MARK"
 

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.in_process import InProcessReports
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.values.fence import Fence
 
 

@@ -3,7 +3,7 @@
 import logging
 from types import SimpleNamespace
 
-from airflow_coordination.submission.labels import LONGEST_LABEL, label_of, show_partition
+from airflow_coordination.submission.task_instance import LONGEST_LABEL, label_of, show_partition
 
 
 def test_b2_a_label_fits_and_tells_keys_apart():

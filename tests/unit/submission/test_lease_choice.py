@@ -7,7 +7,7 @@ import pytest
 from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.values.fence import Owner, Place
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.submission.report_parsing import BadReportError, read_report
+from airflow_coordination.submission.driver_reports import BadReportError, read_report
 
 LEGAL = st.fixed_dictionaries({"url": st.from_regex(r"https?://[a-z]{1,9}(:\d{2,4})?/", fullmatch=True)})
 

@@ -5,7 +5,7 @@ import warnings
 import pytest
 
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.submission.run_dates import RunDateWarning
+from airflow_coordination.submission.arguments import RunDateWarning
 
 
 def leased(**arguments):

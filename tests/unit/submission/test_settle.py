@@ -1,6 +1,6 @@
 """The tenures that a driver leaves open are ended, and no others."""
 
-from airflow_coordination.submission.settle import SubmissionEnd, settle
+from airflow_coordination.submission.finish import SubmissionEnd, settle
 from airflow_coordination.submission.tenure_book import TenureBook
 from airflow_coordination.values.status import Outcome
 

@@ -15,7 +15,7 @@ from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import DriverInputs
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.supervision import Application, Supervision
-from airflow_coordination.submission.task_memory import TaskMemory
+from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.values.errors import DeploymentError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.settings import Settings

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_coordination.submission.worker_checks import check_java
+from airflow_coordination.submission.preflight import check_java
 from airflow_coordination.values.errors import DeploymentError
 
 NOWHERE = {"PATH": "/nowhere", "JAVA_HOME": "", "SPARK_HOME": "", "SPARK_CONF_DIR": ""}

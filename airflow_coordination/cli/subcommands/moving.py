@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
+from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.leases.moving import Moved
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.exporting import export

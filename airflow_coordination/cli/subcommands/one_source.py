@@ -8,9 +8,9 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Final
 
-from airflow_coordination.cli.cleaning import age_of
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.subcommands.acting import age_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.monitoring.counts import counted

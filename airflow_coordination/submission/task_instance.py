@@ -1,15 +1,44 @@
-"""The label of a task instance in Airflow's grid: the partition it works on."""
+"""The memory of a task instance over its tries: a mirror in Airflow, never the authority."""
 
 from __future__ import annotations
 
 import hashlib
 import logging
 import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from airflow_coordination.values.fence import Fence
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
+
+
+_MEMORY: Final = "coordination"
+
+
+class TaskMemory:
+    """Keeps the lease that a task instance works under, in Airflow's task state store."""
+
+    def __init__(self, context: Context) -> None:
+        self._store = context.get("task_state_store")
+
+    def recall(self) -> Mapping[str, Any] | None:
+        """Return ``{"key", "fence", "reported"}``, ``None`` before the first lease."""
+        found = self._store.get(_MEMORY) if self._store is not None else None
+        return found if isinstance(found, dict) else None
+
+    def remember(self, key: str, fence: Fence, *, reported: bool = False) -> None:
+        """Keep the lease; ``reported`` once this instance has told its end to Airflow."""
+        if self._store is not None:
+            self._store.set(_MEMORY, {"key": key, "fence": str(fence), "reported": reported})
+
+    def forget(self) -> None:
+        """Let the next try take whatever comes first: no partition is left to go on with."""
+        if self._store is not None:
+            self._store.set(_MEMORY, "")
+
 
 log = logging.getLogger(__name__)
 
@@ -78,3 +107,19 @@ def _template(context: Context, label: str) -> str:
         return "{{ partition }}"
     context["partition_as_literal"] = repr(label)  # type: ignore[typeddict-unknown-key]
     return "{{ partition_as_literal }}"
+
+
+MOST_KEYS = 1_000
+"""So many keys in one asset event; Airflow keeps it as one value in its database."""
+
+
+def tell_outlets(context: Context, keys: Sequence[str]) -> None:
+    """Let the asset events of this task carry the keys it completed or closed, as ``extra["partitions"]``.
+
+    They stay plain events: consumers scheduled on the asset alone are not triggered by events with a partition.
+    """
+    for outlet in context["task"].outlets:
+        extra = context["outlet_events"][outlet].extra
+        extra["partitions"] = list(keys[:MOST_KEYS])
+        if len(keys) > MOST_KEYS:
+            extra["more_partitions"] = len(keys) - MOST_KEYS

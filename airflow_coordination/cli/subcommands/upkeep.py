@@ -7,9 +7,9 @@ from argparse import Namespace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
+from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.leases.cleaning import Purged
 from airflow_coordination.values.input_errors import SettingsError
 

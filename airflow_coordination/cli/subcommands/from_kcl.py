@@ -6,11 +6,11 @@ import time
 from argparse import Namespace
 from collections.abc import Mapping
 
-from airflow_coordination.cli.actions import agreed
 from airflow_coordination.cli.context import CommandContext, account
-from airflow_coordination.cli.moving import told_different
 from airflow_coordination.cli.output import say
-from airflow_coordination.cli.upkeep import moment_of
+from airflow_coordination.cli.subcommands.acting import agreed
+from airflow_coordination.cli.subcommands.moving import told_different
+from airflow_coordination.cli.subcommands.upkeep import moment_of
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.systems.kinesis.kcl_table import KclLease, read_leases
 from airflow_coordination.systems.kinesis.kcl_takeover import TakeoverPlan, make_plan, take_over

@@ -1,0 +1,316 @@
+"""The commands that change something: people's actions, audited, and the store's schema."""
+
+from __future__ import annotations
+
+import logging
+import re
+import sys
+from argparse import Namespace
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
+from airflow_coordination import stores
+from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.selection import selected, sentence
+from airflow_coordination.duties.follow_ups import follow_up_notes, told
+from airflow_coordination.leases.cleaning import CleanedUp
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.monitoring.acting import TOLD, at_stake, carry_out, each
+from airflow_coordination.monitoring.counts import foreseen
+from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.protocol.writes import Action
+from airflow_coordination.systems.kafka.offsets import options_in
+from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, shown
+
+MANY: Final = 100
+"""From so many partitions on a person wants to see how far it is."""
+
+
+def act(context: CommandContext, action: Action, args: Namespace) -> int:
+    """Carry out a person's action on the partitions meant, after showing them; return 1 if it was refused for some.
+
+    A dry run checks what the action would check. What is refused for one partition does not keep the others from it.
+
+    :raises PartitionNotFoundError: when one that is named does not exist; nothing is changed then.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    meant = selected(coordinator, args)
+    now = context.store.now()
+    stakes = [at_stake(context.store, action, one) for one in meant.shown]
+    columns = dict.fromkeys(name for stake in stakes for name in stake)
+    rows = [{**summary(one, now), **columns, **stake} for one, stake in zip(meant.shown, stakes, strict=True)]
+    print_rows(rows, args.output)
+    if "released" in columns:
+        say("What was released after it goes on: nothing takes that back.")
+    if scope := sentence(args.source, meant):
+        say(scope)
+    partitions, about = meant.partitions, f"partition(s) of source {args.source}"
+    if args.dry_run:
+        fit = _told(partitions, lambda partition: coordinator.check_action(action, partition))
+        say(f"Dry run: would {action} {fit} of {len(partitions)} {about}. Nothing was changed.")
+        return int(fit < len(partitions))
+    if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?", context.store)):
+        say("Nothing was changed.")
+        return 0
+    by = args.by or account()
+    done = _told(partitions, lambda partition: carry_out(coordinator, action, partition, by, args.why))
+    say(f"Done: {action} {done} of {len(partitions)} {about}.")
+    return int(done < len(partitions))
+
+
+def _told(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:
+    """Do something with every partition, say for which it was refused and why, and return for how many it was not."""
+    refused = 0
+    for error in each(_with_progress(partitions), do):
+        if error is None:
+            continue
+        refused += 1
+        if refused <= TOLD:
+            say(f"Error: {error}")
+    if refused > TOLD:
+        say(f"Error: {refused - TOLD} more were refused.")
+    return len(partitions) - refused
+
+
+def _with_progress(partitions: Sequence[Partition]) -> Iterable[Partition]:
+    """Return the partitions; going through many of them draws a bar on a terminal."""
+    if len(partitions) < MANY or not sys.stderr.isatty():
+        return partitions
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(partitions, "Partitions", console=Console(stderr=True), transient=True)
+
+
+def migrate(context: CommandContext, args: Namespace) -> None:
+    """Create the store's schema or migrate it to this version, telling what is done: a takeover may take hours."""
+    with _aloud():
+        context.store.setup()
+    say(f"Store {context.store.store_id} at {context.store.description} is up to date.")
+
+
+class _Saying(logging.Handler):
+    """Says what is logged, without times and names."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+@contextmanager
+def _aloud() -> Iterator[None]:
+    """Say what this package's stores log."""
+    log, saying = logging.getLogger(stores.__name__), _Saying()
+    before = log.level, log.propagate
+    log.addHandler(saying)
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    try:
+        yield
+    finally:
+        log.removeHandler(saying)
+        log.setLevel(before[0])
+        log.propagate = before[1]
+
+
+def agreed(args: Namespace, would: str, question: str, store: PartitionStore) -> bool:
+    """Return whether a command shall do what it has shown; where it shall not, say that nothing was changed.
+
+    :param args: ``dry_run``, where the command has one, and ``yes``.
+    :param would: what a dry run says that it would do.
+    :raises SettingsError: where there is nobody to ask.
+    """
+    if getattr(args, "dry_run", False):
+        say(f"Dry run: would {would}. Nothing was changed.")
+        return False
+    if args.yes or confirmed(question, store):
+        return True
+    say("Nothing was changed.")
+    return False
+
+
+def confirmed(question: str, store: PartitionStore) -> bool:
+    """Ask on a terminal, naming the store that would be changed.
+
+    :raises SettingsError: where there is nobody to ask.
+    """
+    if not sys.stdin.isatty():
+        raise SettingsError("--yes", False, "is needed where there is no terminal to ask on", "Add --yes, or --dry-run")
+    say(f"The store is {store.description}.")
+    say(f"{question} [y/N]")
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def pause(context: CommandContext, args: Namespace) -> None:
+    """Hold new leases of a source back, after showing what is at stake."""
+    _set(context, args, paused=True)
+
+
+def resume(context: CommandContext, args: Namespace) -> None:
+    """Let a paused source go on."""
+    _set(context, args, paused=False)
+
+
+def _set(context: CommandContext, args: Namespace, *, paused: bool) -> None:
+    """Pause or resume a source as it was shown.
+
+    :raises SettingsError: when the store has never heard of the source.
+    :raises PartitionUpdateError: when it is so already, or somebody else was faster.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    coordinator.check_known()
+    seen = coordinator.outlook()
+    coordinator.check_pause(paused, seen.pause)
+    print_rows([_at_stake(args.source, seen)], args.output)
+    verb = "pause" if paused else "resume"
+    if not agreed(args, f"{verb} source {args.source}", f"{verb} source {args.source}?", context.store):
+        return
+    now = (coordinator.pause if paused else coordinator.resume)(args.by or account(), args.why, seen.pause)
+    say(f"Done: source {args.source} was {now}.")
+    if paused and seen.assigned:
+        say(f"{seen.assigned} partition(s) are held; their owners finish, and acquire no other.")
+
+
+def _at_stake(source: str, seen: Outlook) -> dict[str, object]:
+    last: Pause = seen.pause
+    now = foreseen(seen)
+    return {
+        "source": source,
+        "paused": last.paused,
+        "by": last.by,
+        "at": last.at,
+        "why": last.why,
+        "claimable": now.claimable,
+        "held": now.held,
+        "expired": now.expired,
+        "delayed": now.delayed,
+        "assigned": seen.assigned,
+        "waiting": seen.waiting,
+    }
+
+
+SHOWN = 100
+"""So many notes are printed."""
+
+
+def finish_actions(context: CommandContext, args: Namespace) -> int:
+    """Do what notes of a source say, or only print them, or take them away undone; 1 when some stay.
+
+    A note is in the store, and whoever may write there may have written it; so they are shown and asked about first.
+
+    :raises InvalidInputError: when notes are to be forgotten for no reason.
+    :raises CoordinationError: when the store does not answer.
+    """
+    if args.forget and not args.why:
+        raise InvalidInputError("--why", args.why, "is missing", "Say why with --forget; it is kept in the audit")
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    found = list(coordinator.follow_ups(args.key))
+    _show(found, args)
+    if not found:
+        say("Nothing is left to be done after partitions that have ended.")
+        return 0
+    if args.forget:
+        return _forget(coordinator, found, args)
+    return _do(coordinator, found, args)
+
+
+def _show(found: list[FollowUp], args: Namespace) -> None:
+    print_rows([_row(note) for note in found[:SHOWN]], args.output)
+    if len(found) > SHOWN:
+        say(f"These are the first {SHOWN} of {len(found)}. All of them together say:")
+        for what, number in Counter(told(note) for note in found).most_common():
+            say(f"  {what} ({number})")
+
+
+def _do(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:
+    """Do what was shown, and no note that has come since."""
+    options = options_in(args.options_from) if args.options_from and not args.dry_run else {}
+    what = f"o what {len(found)} note(s) say, with the rights of this process"
+    if not agreed(args, f"d{what}", f"D{what}?", coordinator.store):
+        return 0
+    done = follow_up_notes(coordinator, found, FollowUpRights.of_a_person(options))
+    for left in done.left_alone:
+        say(f"Left alone: {left}.")
+    for note, error in done.failed:
+        say(f"Not done for {note.key!a}: {error}")
+    untried = " Others were not tried, because too many failed in a row." if done.gave_up else ""
+    say(f"Done: {done.done} of {len(found)} note(s).{untried}")
+    return 1 if done.done < len(found) else 0
+
+
+def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:
+    notes = f"{len(found)} note(s)"
+    if not agreed(args, f"forget {notes}", f"Forget {notes} without doing what they say?", coordinator.store):
+        return 0
+    by = args.by or account()
+    for note in found:
+        coordinator.forget_follow_up(note, by, args.why)
+    say(f"Done: forgot {len(found)} note(s). What they say was not done.")
+    return 0
+
+
+def _row(note: FollowUp) -> Row:
+    said = {"key": note.key, "tenure": note.token, "noted_at": note.noted_at}
+    return {**said, "to_do": told(note), "what": note.text}
+
+
+NAMED: Final = 10
+"""So many of those that go are named."""
+_AGE: Final = re.compile(r"(\d{1,6})([hd])")
+
+
+def clean_up(context: CommandContext, args: Namespace) -> None:
+    """Remove what may go, portion by portion; killed, it goes on when it is called again.
+
+    :raises SettingsError: when the age is none, or there is nobody to ask.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    every = partial(_every, coordinator, args, age_of(args.clean_after))
+    found = every(dry_run=True)
+    about = f"{len(found.keys)} finished parent(s) of source {args.source}{_names(found)}"
+    question = f"Clean up {about}? Whoever names one of them as a partition creates it anew."
+    if (found.keys or args.dry_run) and not agreed(args, f"clean up {about}", question, context.store):
+        return
+    done = every(dry_run=False) if found.keys else found
+    left = f" {len(done.changed)} had changed meanwhile and were left." if done.changed else ""
+    say(f"Done: cleaned up {len(done.keys)} finished parent(s) of source {args.source}.{left}")
+
+
+def age_of(text: str, option: str = "--clean-after") -> timedelta:
+    """Return the duration that ``text`` says, in hours or days.
+
+    :param option: how the error names it.
+    :raises SettingsError: when it says none.
+    """
+    if not (age := _AGE.fullmatch(text)):
+        raise SettingsError(option, text, "is no age", "Write a number of hours or days: 36h, 2d")
+    return timedelta(hours=int(age[1]) * (24 if age[2] == "d" else 1))
+
+
+def _every(coordinator: SourceCoordinator, args: Namespace, clean_after: timedelta, *, dry_run: bool) -> CleanedUp:
+    done = CleanedUp(after="")
+    while done.after is not None:
+        done += coordinator.clean_up(
+            clean_after,
+            gone=args.gone,
+            by=args.by or account(),
+            why=args.why,
+            after=done.after or None,
+            dry_run=dry_run,
+        )
+    return done
+
+
+def _names(found: CleanedUp) -> str:
+    named = ", ".join(map(shown, found.keys[:NAMED])) + (", …" if len(found.keys) > NAMED else "")
+    return f": {named}" if named else ""
