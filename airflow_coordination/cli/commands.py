@@ -11,29 +11,13 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.subcommands import (
-    acting as actions,
-)
-from airflow_coordination.cli.subcommands import (
-    acting as cleaning,
-)
-from airflow_coordination.cli.subcommands import (
-    acting as pausing,
-)
-from airflow_coordination.cli.subcommands import (
-    looking as queries,
-)
-from airflow_coordination.cli.subcommands import (
-    moving,
-    upkeep,
-    watching,
-)
-from airflow_coordination.cli.subcommands import (
-    roles as grants,
-)
-from airflow_coordination.cli.subcommands import (
-    roles as iam,
-)
+from airflow_coordination.cli.subcommands import acting as actions
+from airflow_coordination.cli.subcommands import acting as cleaning
+from airflow_coordination.cli.subcommands import acting as pausing
+from airflow_coordination.cli.subcommands import looking as queries
+from airflow_coordination.cli.subcommands import moving, upkeep, watching
+from airflow_coordination.cli.subcommands import roles as grants
+from airflow_coordination.cli.subcommands import roles as iam
 from airflow_coordination.cli.subcommands.acting import finish_actions
 from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history

@@ -20,7 +20,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from tests.engines.ports import free_ports
 from tests.engines.postgres import fresh_database
 from tests.integration.stores.filling import fill

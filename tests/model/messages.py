@@ -29,7 +29,7 @@ from airflow_coordination.protocol.writes import (
     Tenancy,
 )
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, owner
+from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, owner
 from airflow_coordination.values.blocks import Block, merge
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.settings import Settings

@@ -11,7 +11,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Begin, ChainWrite, Save
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT
+from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.values.settings import Settings
 from tests.model.messages import KEY, SOURCE, Messages

@@ -46,7 +46,7 @@ from airflow_coordination.protocol.writes import (
 from airflow_coordination.stores.dynamodb.items import NOT_KEPT
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import block, head, owner
+from airflow_coordination.testing.conformance.fixtures import block, head, owner
 from airflow_coordination.testing.history.past_tenures import unremembered_of
 from airflow_coordination.values.documents import encode_payload
 from airflow_coordination.values.fence import Fence

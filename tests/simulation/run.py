@@ -10,11 +10,11 @@ from airflow_coordination.testing.history.check import (
     Violation,
     check,
     metrics_are_exact,
+    not_noted,
     pauses_hold,
     the_global_state_grows,
     work_is_not_denied,
 )
-from airflow_coordination.testing.history.noted import not_noted
 from airflow_coordination.testing.history.operations import Kind, Told
 from tests.simulation.faults import Fault
 from tests.simulation.processes import Finisher, start_all

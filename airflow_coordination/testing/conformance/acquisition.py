@@ -8,7 +8,7 @@ import pytest
 
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.writes import AcquireHinted, Action
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, fence, owner
+from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, fence, owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
 

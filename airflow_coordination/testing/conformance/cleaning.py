@@ -15,10 +15,10 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.hierarchy import CLEAN_AFTER
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired
+from airflow_coordination.testing.conformance.coordinator_cases import Coordinators, acquired
+from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, block, head, owner
 from airflow_coordination.testing.conformance.hierarchy import child, family
 from airflow_coordination.testing.conformance.lost_answers import LOST
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, head, owner
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import PartitionNotFoundError

@@ -1,12 +1,20 @@
 """Head records: moved by the ending, alive after everything else is gone."""
 
-# ruff: noqa: D102  a test's name says what it shows
-
 from __future__ import annotations
 
+from dataclasses import replace
+from datetime import timedelta
+from typing import ClassVar
+
+import pytest
+
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.writes import Action
-from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head, without_time
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.writes import AcquireNext, Action
+from airflow_coordination.testing.conformance.endings import ENDINGS
+from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench, block, fence, head, owner, without_time
+from airflow_coordination.testing.history.past_tenures import unremembered
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
 
@@ -116,3 +124,156 @@ class Heads:
         held = bench.new("k")
         bench.complete(held, head(held, block("b1")))
         assert list(bench.store.heads("other|PARTITION")) == []
+
+
+SPARK = '{"application":"app-1"}'
+
+
+def history(bench: Workbench, key: str | None = None, limit: int = 100) -> list[PastTenure]:
+    """Return the rows of a partition or the source, the newest first."""
+    return list(bench.store.history(bench.source, key, limit))
+
+
+class Remembering:
+    """Promise X11, for stores that say that they keep a history."""
+
+    keeps_starts: ClassVar[bool] = True
+    """Whether ``acquired_at`` and ``owner_details`` are stored with the partition. Where they are not (DynamoDB), a row
+    has them if the process that ends the tenure has seen it begin."""
+
+    @pytest.fixture
+    def keeping(self, store: PartitionStore, bench: Workbench) -> Workbench:
+        """Return the bench of a store that keeps a history."""
+        if not store.keeps_history:
+            pytest.skip("this store keeps no history")
+        return bench
+
+    def test_a_store_that_keeps_none_has_none(self, bench: Workbench) -> None:
+        bench.complete(bench.new("k"))
+        assert bool(history(bench)) is bench.store.keeps_history
+
+    @pytest.mark.parametrize("outcome", ENDINGS)
+    def test_x11_each_ending_is_a_row(self, keeping: Workbench, outcome: Outcome) -> None:
+        held, since = keeping.new("k", by=owner("process", host="node-7")), keeping.clock.now()
+        keeping.clock.advance(MINUTE)
+        held = keeping.save(held, 1)
+        end, status = ENDINGS[outcome]
+        end(keeping, held)
+        [row] = history(keeping, "k")
+        assert (row.source, row.key, row.fence) == (keeping.source, "k", fence(held))
+        assert (row.owner, row.acquired_at) == (owner("process", host="node-7").text, since)
+        assert (row.outcome, row.status_after, row.ended_at) == (outcome, status, keeping.clock.now())
+        assert (row.rows, row.bytes) == (0, 0)
+        assert not list(unremembered(keeping.store, keeping.source))
+
+    def test_x11_taking_over_an_expired_lease_is_one(self, keeping: Workbench) -> None:
+        keeping.new("k")
+        for take in (
+            lambda: keeping.acquire(),
+            lambda: keeping.acquire("k"),
+            lambda: keeping.hinted("k", keeping.get("k").token),
+        ):
+            held = keeping.get("k")
+            keeping.expire()
+            take()
+            row = history(keeping, "k")[0]
+            assert (row.fence, row.outcome, row.status_after) == (fence(held), Outcome.LOST, PartitionStatus.ASSIGNED)
+            assert row.owner == held.owner
+            assert row.acquired_at == held.acquired_at or not self.keeps_starts
+        assert not list(unremembered(keeping.store, keeping.source))
+
+    def test_x11_a_refused_ending_is_none(self, keeping: Workbench) -> None:
+        held = keeping.new("k")
+        ended = keeping.completing(held)
+        assert keeping.store.write(ended).applied
+        assert not keeping.store.write(ended).applied
+        assert not keeping.fail(held).applied
+        assert len(history(keeping)) == 1
+
+    def test_x11_an_ending_under_an_old_fence_is_none(self, keeping: Workbench) -> None:
+        old = keeping.new("k")
+        keeping.give_up(old)
+        keeping.acquire("k")
+        assert not keeping.complete(old).applied
+        assert not keeping.store.act(keeping.acting(Action.RELEASE, old)).applied
+        assert not keeping.sweep().total
+        assert [row.fence for row in history(keeping)] == [fence(old)]
+
+    def test_x11_an_ending_that_has_missed_a_write_is_none(self, keeping: Workbench) -> None:
+        old = keeping.new("k")
+        now = keeping.save(old, 1)
+        assert not keeping.fail(old).applied
+        assert history(keeping) == []
+        keeping.complete(now)
+        assert [row.outcome for row in history(keeping)] == [Outcome.COMPLETED]
+
+    def test_x11_what_is_done_to_nobodys_partition_is_none(self, keeping: Workbench) -> None:
+        keeping.create("k")
+        for action in (Action.PARK, Action.REOPEN, Action.RESET, Action.DELETE):
+            keeping.act(action, "k")
+        assert history(keeping) == []
+
+    def test_x11_completing_one_and_acquiring_an_expired_one_are_two(self, keeping: Workbench) -> None:
+        if not keeping.store.has_fused_step:
+            pytest.skip("this store has no fused step")
+        lost = keeping.begin(keeping.new("lost", by=owner("other"))).partition
+        keeping.expire()
+        mine = keeping.new("mine")
+        following = AcquireNext(source=keeping.source, tenancy=keeping.tenancy(), key=None)
+        answer = keeping.store.complete_and_acquire(keeping.completing(mine), following)
+        assert answer.next is not None
+        assert answer.next.key == "lost"
+        [of_lost], [of_mine] = history(keeping, "lost"), history(keeping, "mine")
+        assert (of_lost.outcome, of_lost.owner) == (Outcome.LOST, owner("other").text)
+        assert (of_mine.outcome, of_mine.owner) == (Outcome.COMPLETED, owner().text)
+        assert lost is not None
+        assert of_lost.acquired_at == lost.acquired_at
+
+    def test_x11_what_was_published_and_why_it_failed_is_in_it(self, keeping: Workbench) -> None:
+        held = keeping.new("k")
+        keeping.fail(held, error="x" * 600)
+        held = keeping.acquire("k")
+        keeping.store.write(replace(keeping.completing(held), rows=7, bytes=70))
+        done, failed = history(keeping, "k")
+        assert (done.rows, done.bytes, done.error) == (7, 70, None)
+        assert (failed.rows, failed.bytes, failed.error) == (0, 0, "x" * 500)
+
+    def test_x11_the_drivers_words_are_in_it(self, keeping: Workbench) -> None:
+        held = keeping.new("k")
+        assert held.owner_details is None
+        begun = keeping.begin(held, owner_details=SPARK).partition
+        assert begun is not None
+        assert begun.owner_facts == ({"application": "app-1"} if self.keeps_starts else {})
+        keeping.give_up(begun)
+        assert history(keeping)[0].owner_facts == {"application": "app-1"}
+        now = keeping.get("k")
+        assert (now.owner_details, now.acquired_at) == (None, None)
+
+    def test_x11_a_later_try_that_watches_is_the_owner(self, keeping: Workbench) -> None:
+        held = keeping.new("k", by=owner(try_number=1))
+        keeping.adopt(held, owner(try_number=2, host="other"))
+        keeping.complete(held)
+        assert history(keeping)[0].owner == owner(try_number=2, host="other").text
+
+    def test_x11_the_newest_come_first(self, keeping: Workbench) -> None:
+        keeping.create("a", "b")
+        for key in ("a", "b", "a", "b", "a"):
+            keeping.give_up(keeping.acquire(key))
+            keeping.clock.advance(timedelta(seconds=1))
+        assert [row.key for row in history(keeping, limit=4)] == ["a", "b", "a", "b"]
+        assert [row.token for row in history(keeping, "a", limit=2)] == [3, 2]
+
+    def test_x11_a_deleted_partition_and_its_next_life_share_one(self, keeping: Workbench) -> None:
+        keeping.complete(keeping.new("k"))
+        keeping.act(Action.DELETE, "k")
+        held = keeping.new("k")
+        keeping.fail(held)
+        assert [row.outcome for row in history(keeping, "k")] == [Outcome.FAILED, Outcome.COMPLETED]
+
+    def test_x11_suppliers_are_in_none(self, keeping: Workbench) -> None:
+        state = Workbench(keeping.store, keeping.clock, "flights|GLOBAL_STATE")
+        state.give_up(state.new("k"))
+        state.acquire("k")
+        keeping.expire()
+        state.acquire("k")
+        assert history(state) == []

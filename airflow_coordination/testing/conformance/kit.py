@@ -8,35 +8,24 @@ import pytest
 
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.accounting import Keeping
+from airflow_coordination.testing.conformance.accounting import Copying, Keeping
 from airflow_coordination.testing.conformance.acquisition import Acquisition
-from airflow_coordination.testing.conformance.braking import Braking
 from airflow_coordination.testing.conformance.cleaning import Cleaning
-from airflow_coordination.testing.conformance.concurrency import Concurrency
-from airflow_coordination.testing.conformance.coordinating import Coordinating
-from airflow_coordination.testing.conformance.copying import Copying
-from airflow_coordination.testing.conformance.creation import Creation
-from airflow_coordination.testing.conformance.endings import Endings
+from airflow_coordination.testing.conformance.coordinator_cases import Coordinating
+from airflow_coordination.testing.conformance.creation import Creation, Hostile, Refreshing
+from airflow_coordination.testing.conformance.endings import Endings, Fused
 from airflow_coordination.testing.conformance.exactly import Exactly
-from airflow_coordination.testing.conformance.families import Families
-from airflow_coordination.testing.conformance.following import Following
-from airflow_coordination.testing.conformance.fused import Fused
+from airflow_coordination.testing.conformance.fixtures import Workbench
+from airflow_coordination.testing.conformance.following import Following, Parking
 from airflow_coordination.testing.conformance.heads import Heads
-from airflow_coordination.testing.conformance.hierarchy import Hierarchy
-from airflow_coordination.testing.conformance.hostile import Hostile
-from airflow_coordination.testing.conformance.limits import Limits
-from airflow_coordination.testing.conformance.lost_answers import LostAnswers
-from airflow_coordination.testing.conformance.parking import Parking
-from airflow_coordination.testing.conformance.pausing import Pausing
-from airflow_coordination.testing.conformance.people import People
+from airflow_coordination.testing.conformance.hierarchy import Families, Hierarchy
+from airflow_coordination.testing.conformance.lost_answers import Concurrency, LostAnswers
+from airflow_coordination.testing.conformance.pausing import Braking, Pausing
+from airflow_coordination.testing.conformance.people import People, Retracting
 from airflow_coordination.testing.conformance.placing import Placing
 from airflow_coordination.testing.conformance.reading import Reading
-from airflow_coordination.testing.conformance.refreshing import Refreshing
-from airflow_coordination.testing.conformance.retracting import Retracting
-from airflow_coordination.testing.conformance.sweeping import Sweeping
-from airflow_coordination.testing.conformance.tenure import Tenure
-from airflow_coordination.testing.conformance.wanting import Wanting
-from airflow_coordination.testing.conformance.workbench import Workbench
+from airflow_coordination.testing.conformance.sweeping import Limits, Sweeping
+from airflow_coordination.testing.conformance.tenure import Tenure, Wanting
 
 StoreFactory = Callable[[FakeClock], PartitionStore]
 

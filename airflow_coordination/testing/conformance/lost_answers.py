@@ -1,24 +1,29 @@
 """Lost, late and repeated messages at every call, and crashes at every call."""
 
-# ruff: noqa: D102  a test's name says what it shows
-
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import Any
+from functools import partial
+from itertools import chain, cycle, islice
+from typing import Any, ClassVar, TypeVar
 
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.protocol.partition import Checkpoint, Partition
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Answer, Swept
+from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.coordinating import Coordinators, acquired, rows
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, block, owner
+from airflow_coordination.testing.conformance.coordinator_cases import Coordinators, acquired, rows
+from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, block, fence, head, owner
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 S = PartitionStatus
 LOST = [Fault.UNAVAILABLE, Fault.NOT_APPLIED, Fault.APPLIED, Fault.APPLIED_LATE]
@@ -213,3 +218,196 @@ def _work(coordinator: SourceCoordinator) -> None:
     for number in range(lease.partition.progress_state or 0, 3):
         lease = coordinator.save_progress_state(lease, number + 1, [block(f"b{number}")])
     coordinator.complete(lease)
+
+
+T = TypeVar("T")
+Work = Callable[[], object]
+
+SHARE = 8
+"""How many partitions each writer takes."""
+ROUNDS = 6
+"""How often a race for one partition is run."""
+PATIENCE = 1_000
+"""How often a writer asks again where others may hold everything for a moment."""
+
+
+def at_once(works: Sequence[Callable[[], T]]) -> list[T]:
+    """Do all works, each in a thread of its own that begins when all are there; return what they return."""
+    start = threading.Barrier(len(works))
+
+    def begin(work: Callable[[], T]) -> T:
+        start.wait()
+        return work()
+
+    with ThreadPoolExecutor(len(works)) as pool:
+        return list(pool.map(begin, works))
+
+
+class Concurrency:
+    """Promises S1, S2, S3, S5, S10 under two to sixteen writers: their order is chance, what holds in any is checked.
+
+    A store whose engine is made for one thread says so with ``writers = 1``, and these tests are skipped.
+    """
+
+    writers: ClassVar[int] = 16
+
+    @pytest.fixture(params=[2, 16])
+    def crowd(self, request: pytest.FixtureRequest) -> int:
+        """Return how many writers there are."""
+        if request.param > self.writers:
+            pytest.skip(f"this engine takes {self.writers} at a time")
+        return int(request.param)
+
+    def test_e17_s1_writers_acquire_each_partition_once_and_none_in_vain(self, bench: Workbench, crowd: int) -> None:
+        """E17: who loses a race to somebody else takes the next one; there are enough for all."""
+        bench.create(*_names("k", crowd * SHARE))
+        taken = chain.from_iterable(at_once([lambda: [bench.acquire() for _ in range(SHARE)]] * crowd))
+        _check_held(bench, taken, crowd * SHARE, token=1)
+
+    def test_e17_s1_hints_of_one_partition_have_one_winner(self, bench: Workbench, crowd: int) -> None:
+        """E17: when it is free, and when its lease is over."""
+        for key in _names("k", ROUNDS):
+            bench.create(key)
+            for token in (0, 1):
+                assert _applied(at_once([partial(bench.hinted, key, token)] * crowd)) == 1
+                bench.expire()
+
+    def test_e17_s2_sweeps_end_no_lease_that_is_healthy(self, bench: Workbench, crowd: int) -> None:
+        """E17: they come beside those who acquire what has expired or come due."""
+        takers = crowd // 2
+        for held in _held(bench, "lost", takers * SHARE):
+            assert bench.begin(held).applied
+        for held in _held(bench, "closed", takers * SHARE):
+            assert bench.close(held).applied
+        bench.expire()
+        sweeping = [partial(_swept, bench)] * (crowd - takers)
+        found = at_once([*sweeping, *[partial(_taken, bench)] * takers])
+        _check_held(bench, chain.from_iterable(found), takers * SHARE, token=2)
+
+    def test_e17_s3_an_owner_who_comes_late_ends_its_tenure_or_has_lost_it(self, bench: Workbench, crowd: int) -> None:
+        """E17: its completion races with hints and sweeps; the head record goes with the completion."""
+        for key in _names("k", ROUNDS):
+            held = bench.begin(bench.new(key)).partition
+            assert held is not None
+            bench.expire()
+            complete: Work = partial(bench.complete, held, head(held, block(f"of {key}")))
+            rivals: Iterator[Work] = cycle([partial(bench.hinted, key, held.token), bench.sweep])
+            done, *others = at_once([complete, *islice(rivals, crowd - 1)])
+            taken = _applied(others)
+            swept = sum(other.reclaimed for other in others if isinstance(other, Swept))
+            assert isinstance(done, Answer)
+            assert len(bench.store.heads(bench.source, key=key)) == done.applied
+            assert (taken <= 1, swept <= 1, taken + swept > 0) == (True, True, not done.applied)
+            ending = bench.get(key).ending_of(fence(held))
+            assert ending is not None
+            assert ending.outcome is (Outcome.COMPLETED if done.applied else Outcome.LOST)
+            bench.act(Action.DELETE, key)  # no later sweep finds it
+
+    def test_e17_s2_one_of_many_people_acts_on_what_they_all_saw(self, bench: Workbench, crowd: int) -> None:
+        """E17: beside the owner's completion; whoever was refused leaves no trace in the audit."""
+        actions = (Action.RELEASE, Action.PARK, Action.RESET, Action.DELETE)
+        for key in _names("k", ROUNDS):
+            held = bench.new(key)
+            acts = [bench.acting(action, held) for action in islice(cycle(actions), crowd - 1)]
+            done, *answers = at_once([partial(bench.complete, held), *(partial(bench.store.act, act) for act in acts)])
+            assert _applied([done, *answers]) == 1
+            assert len(bench.store.audit(bench.source, key)) == _applied(answers)
+
+    def test_e16_s12_readers_see_what_was_published_or_nothing(self, bench: Workbench, crowd: int) -> None:
+        """E16: many retracts of what they all saw, beside an owner that acquires and publishes."""
+        for key in _names("k", ROUNDS):
+            held = bench.new(key)
+            bench.complete(held, head(held, block("b1")))
+            seen = bench.act(Action.RESET, key)
+            acts = [bench.acting(Action.RETRACT, seen) for _ in range(crowd - 1)]
+
+            def publishes(token: int = seen.token, key: str = key) -> Answer:
+                held = bench.hinted(key, token).partition
+                assert held is not None
+                return bench.complete(held, head(held, block("b2")))
+
+            works: list[Callable[[], Answer]] = [publishes, *(partial(bench.store.act, act) for act in acts)]
+            done, *answers = at_once(works)
+            assert done.applied
+            assert _applied(answers) <= 1
+            assert [found.blocks for found in bench.store.heads(bench.source, key=key)] == [(block("b2"),)]
+            assert len(bench.store.audit(bench.source, key)) == 1 + _applied(answers)
+
+    def test_e17_s10_each_partition_is_created_by_one_of_many(self, bench: Workbench, crowd: int) -> None:
+        """E17: when it is absent, and when it was deleted."""
+        keys = _names("k", 3 * SHARE)
+        for _ in range(2):
+            created = at_once([partial(bench.create, *keys)] * crowd)
+            assert sum(found.created for found in created) == len(keys)
+            assert all(found.created + found.existing == len(keys) for found in created)
+            for key in keys:
+                bench.act(Action.DELETE, key)
+
+    def test_e17_s10_copies_of_one_creation_count_the_same(self, bench: Workbench, crowd: int) -> None:
+        """E17: the same message, delivered several times at once."""
+        keys = _names("k", 3 * SHARE)
+        created = at_once([partial(bench.create, *keys, op=bench.op())] * crowd)
+        assert {(found.created, found.existing) for found in created} == {(len(keys), 0)}
+
+    def test_e17_s5_fused_steps_complete_and_acquire_each_partition_once(self, bench: Workbench, crowd: int) -> None:
+        """E17: each writer goes from one to the next, and there are enough for all."""
+        if not bench.store.has_fused_step:
+            pytest.skip("this store has no fused step")
+        keys = _names("k", crowd * (SHARE + 1))
+        bench.create(*keys)
+        assert Counter(chain.from_iterable(at_once([partial(_chain, bench)] * crowd))) == Counter(keys)
+        assert bench.store.counts(bench.source)[S.COMPLETED] == crowd * SHARE
+
+
+def _names(kind: str, number: int) -> list[str]:
+    return [f"{kind}-{place:03}" for place in range(number)]
+
+
+def _held(bench: Workbench, kind: str, number: int) -> list[Partition]:
+    """Create partitions and acquire them."""
+    keys = _names(kind, number)
+    bench.create(*keys)
+    return [bench.acquire(key) for key in keys]
+
+
+def _applied(answers: Iterable[object]) -> int:
+    return sum(isinstance(answer, Answer) and answer.applied for answer in answers)
+
+
+def _swept(bench: Workbench) -> list[Partition]:
+    """Sweep a few at a time, so that it is not over at once."""
+    for _ in range(SHARE):
+        bench.sweep(limit=3)
+    return []
+
+
+def _taken(bench: Workbench) -> list[Partition]:
+    """Acquire a share, waiting where a sweep holds what there is."""
+    taken: list[Partition] = []
+    for _ in range(PATIENCE):
+        found = bench.next()
+        taken += [found] if found else []
+        if len(taken) == SHARE:
+            return taken
+    raise AssertionError(f"{len(taken)} of {SHARE} partitions came in {PATIENCE} tries")
+
+
+def _check_held(bench: Workbench, taken: Iterable[Partition], number: int, *, token: int) -> None:
+    """Check that as many leases were given, each of another partition, and that all of them hold."""
+    leases = {held.key: held for held in taken}
+    assert [held.token for held in leases.values()] == [token] * number
+    assert [held.key for held in leases.values() if not bench.get(held.key).held_under(fence(held))] == []
+
+
+def _chain(bench: Workbench) -> list[str]:
+    """Complete a share of partitions, each together with acquiring the next; return all their keys."""
+    held = bench.acquire()
+    keys = [held.key]
+    for _ in range(SHARE):
+        following = AcquireNext(source=bench.source, tenancy=bench.tenancy())
+        fused = bench.store.complete_and_acquire(bench.completing(held), following)
+        assert fused.ended.applied
+        assert fused.next is not None
+        held = fused.next
+        keys.append(held.key)
+    return keys

@@ -1,17 +1,21 @@
 """People's actions: release, reopen, park, reset, delete; what retract takes back is shown in :mod:`.retracting`."""
 
-# ruff: noqa: D102  a test's name says what it shows
-
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, fence
+from airflow_coordination.testing.conformance.fixtures import MINUTE, SOURCE, Workbench, block, fence, head, owner
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
 
 S = PartitionStatus
@@ -202,3 +206,182 @@ class People:
         assert bench.store.act(bench.acting(Action.PARK, seen)).applied
         assert not bench.store.act(bench.acting(Action.RESET, seen)).applied, "somebody was faster"
         assert [line["action"] for line in bench.store.audit(bench.source, "k")] == ["park"]
+
+
+LARGE = 60
+"""So many blocks take more room than a partition's item has on DynamoDB."""
+
+
+def published(bench: Workbench, key: str = "k", status: PartitionStatus = S.COMPLETED) -> Partition:
+    """Return a partition that has published to two datasets, and is in ``status`` now."""
+    held = bench.new(key)
+    records = (head(held, block("b1"), op="op-1"), head(held, block("b2", "rejected"), op="op-1", dataset="rejected"))
+    assert bench.complete(held, *records).applied
+    if status is not S.COMPLETED:
+        bench.act(Action.RESET, key)
+    if status is S.CLOSED:
+        bench.close(bench.acquire(key))
+    return bench.get(key)
+
+
+def read(bench: Workbench, key: str = "k") -> dict[str, list[str]]:
+    """Return the digests that readers follow, by dataset."""
+    return {found.dataset: [b.digest for b in found.blocks] for found in bench.store.heads(bench.source, key=key)}
+
+
+def retract(bench: Workbench, seen: Partition) -> Answer:
+    """Retract the partition as it was seen."""
+    return bench.store.act(bench.acting(Action.RETRACT, seen))
+
+
+class Retracting:
+    """Row *retract* of the table; promise S12."""
+
+    @pytest.mark.parametrize("status", [S.UNASSIGNED, S.CLOSED, S.COMPLETED])
+    def test_e16_retract_empties_the_head_records_and_changes_nothing_else(
+        self, bench: Workbench, status: PartitionStatus
+    ) -> None:
+        """E16: there was no way to take published rows back."""
+        other = published(bench, "other")
+        before = published(bench, "k", status)
+        heads = bench.store.heads(bench.source, key="k")
+        now = bench.clock.advance(timedelta(seconds=30))
+        after = bench.act(Action.RETRACT, "k")
+        assert after == replace(before, last_op=after.last_op, updated_at=now)
+        emptied = [replace(found, blocks=(), rows=0, bytes=0, published_at=now) for found in heads]
+        assert list(bench.store.heads(bench.source, key="k")) == emptied
+        assert read(bench, "other") == {"clean": ["b1"], "rejected": ["b2"]}
+        assert bench.get("other") == other
+        [entry] = [entry for entry in bench.store.audit(bench.source, "k") if entry["action"] == "retract"]
+        assert (entry["by"], entry["why"], entry["at"]) == ("ana", "a test", now)
+
+    def test_e16_retract_is_refused_while_somebody_holds_it(self, bench: Workbench) -> None:
+        """E16: an owner that adds has read what is published, and would bring it back."""
+        seen = published(bench, "k", S.UNASSIGNED)
+        held = bench.acquire("k")
+        for view in (seen, held):
+            assert not retract(bench, view).applied
+        assert bench.get("k") == held
+        assert read(bench) == {"clean": ["b1"], "rejected": ["b2"]}
+        assert [entry["action"] for entry in bench.store.audit(bench.source, "k")] == ["reset"]
+
+    @pytest.mark.parametrize("blocks", [1, LARGE])
+    def test_e16_retract_is_refused_while_blocks_are_staged(self, bench: Workbench, blocks: int) -> None:
+        """E16: a staged block may follow a published one, so that its publication would bring that back."""
+        published(bench, "k", S.UNASSIGNED)
+        bench.fail(bench.save(bench.acquire("k"), 1, *(block(f"s{number}", follows="b1") for number in range(blocks))))
+        staged = bench.get("k")
+        assert len(staged.staged) == blocks
+        assert not retract(bench, staged).applied
+        assert (bench.get("k"), read(bench)["clean"]) == (staged, ["b1"])
+        bench.act(Action.RESET, "k")
+        bench.act(Action.RETRACT, "k")
+        assert read(bench) == {"clean": [], "rejected": []}
+
+    def test_e16_a_retract_of_what_was_never_seen_takes_nothing_back(self, bench: Workbench) -> None:
+        """E16: what was published since the person looked stays, also when the message comes again."""
+        seen = published(bench)
+        write = bench.acting(Action.RETRACT, seen)
+        assert bench.store.act(write).applied
+        for name in ("b3", "b4"):
+            bench.clock.advance(MINUTE)
+            bench.act(Action.RESET, "k")
+            held = bench.acquire("k")
+            assert bench.complete(held, head(held, block(name))).applied
+            for late in (write, bench.acting(Action.RETRACT, seen)):
+                assert not bench.store.act(late).applied
+            assert read(bench)["clean"] == [name]
+        assert [entry["action"] for entry in bench.store.audit(bench.source, "k")] == ["retract", "reset", "reset"]
+
+    def test_e16_what_another_source_published_under_the_same_key_stays(self, bench: Workbench) -> None:
+        """E16: and what the same source published under another key."""
+        places = [("other|PARTITION", "k"), (SOURCE, "k2"), (SOURCE, "k")]
+        for bench.source, key in places:
+            published(bench, key)
+        bench.act(Action.RETRACT, "k")
+        found = []
+        for bench.source, key in places:
+            found.append(read(bench, key))
+        kept = {"clean": ["b1"], "rejected": ["b2"]}
+        assert found == [kept, kept, {"clean": [], "rejected": []}]
+
+    def test_e16_retract_keeps_place_and_times(self, bench: Workbench) -> None:
+        """E16: what was due is due as before, what was not is not, and nobody goes before anybody."""
+        bench.create("first", "second", "delayed")
+        bench.fail(bench.acquire("delayed"), delay=5 * MINUTE)
+        published(bench, "closed", S.CLOSED)
+        for key in ("second", "first", "delayed", "closed"):
+            bench.act(Action.RETRACT, key)
+        assert [key for key, _ in bench.store.claimable(bench.source, 9)] == ["first", "second"]
+        bench.clock.advance(MINUTE)
+        assert bench.sweep().reopened == 1
+        bench.clock.advance(5 * MINUTE)
+        assert bench.drained() == ["closed", "first", "second", "delayed"]
+
+    def test_e16_a_partition_that_published_nothing_can_be_retracted(self, bench: Workbench) -> None:
+        """E16: no head record comes of it."""
+        bench.create("k")
+        bench.act(Action.RETRACT, "k")
+        assert list(bench.store.heads(bench.source)) == []
+
+    @pytest.mark.parametrize("mode", ["append", "replace"])
+    def test_e16_what_is_published_afterwards_starts_from_nothing(self, bench: Workbench, mode: str) -> None:
+        """E16: also what says that it adds, and the next pass of the same generation."""
+        one = SourceCoordinator(bench.store, "flights", owner().text, clock=bench.clock)
+        assert bench.source == SOURCE
+        one.create_partitions(["k"])
+
+        def publishes(name: str) -> None:
+            lease = one.acquire_partition("k")
+            assert lease is not None
+            new = Block("clean", f"/out/{name}", name, 1, 1, mode=mode)  # type: ignore[arg-type]
+            one.close(lease, timedelta(0), state={"after": name}, blocks=[new])
+            bench.clock.advance(MINUTE)
+
+        publishes("b1")
+        publishes("b2")
+        assert read(bench) == {"clean": ["b1", "b2"]}
+        after = one.retract("k", by="ana", why="wrong tariff")
+        assert (after.status, after.progress_state) == (S.CLOSED, {"after": "b2"})
+        assert read(bench) == {"clean": []}
+        publishes("b3")
+        publishes("b4")
+        assert read(bench) == {"clean": ["b3", "b4"]}
+
+    def test_e16_a_late_sender_still_learns_what_became_of_its_ending(self, bench: Workbench) -> None:
+        """E16, S6: the head record goes on to name it, when the partition has forgotten it."""
+        held = bench.new("k")
+        ending = bench.completing(held, head(held, block("b1"), op="op-1"))
+        assert bench.store.write(ending).applied
+        bench.act(Action.RETRACT, "k")
+        [found] = bench.store.heads(bench.source, key="k")
+        assert (found.op, found.token, found.generation) == ("op-1", held.token, held.generation)
+        ended = bench.get("k").ending_of(held.fence) if held.fence else None
+        assert ended is not None
+        assert ended.outcome is Outcome.COMPLETED
+
+    def test_e16_refusals_say_what_to_do(self, bench: Workbench) -> None:
+        """E16: the field, the value and the remedy; nothing is changed."""
+        one = SourceCoordinator(bench.store, "flights", owner().text, clock=bench.clock)
+        held = bench.new("k")
+        with pytest.raises(PartitionUpdateError) as caught:
+            one.retract("k", by="ana", why="wrong")
+        assert str(caught.value) == (
+            "Cannot retract partition 'k': it is ASSIGNED; retract needs CLOSED or COMPLETED or UNASSIGNED. "
+            "Use release to take it from its owner, or wait for the lease to end."
+        )
+        bench.fail(bench.save(held, 1, block("s1"), block("s2")))
+        with pytest.raises(PartitionUpdateError) as caught:
+            one.retract("k", by="ana", why="wrong")
+        assert str(caught.value) == (
+            "Cannot retract partition 'k': 2 block(s) are saved with its progress and not published yet. "
+            "Let the next pass end, or use reset first, which drops them."
+        )
+
+    def test_e16_what_a_deleted_partition_published_is_retracted_when_it_is_there_again(self, bench: Workbench) -> None:
+        """E16: nobody acts on a tombstone; created anew, it is seen, guarded and audited as ever."""
+        gone = bench.act(Action.DELETE, published(bench).key)
+        assert not retract(bench, gone).applied
+        bench.create("k")
+        bench.act(Action.RETRACT, "k")
+        assert read(bench) == {"clean": [], "rejected": []}

@@ -16,8 +16,8 @@ from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import AcquireNext, Action, NewPartition, Place
 from airflow_coordination.testing.clock import START
 from airflow_coordination.testing.conformance.accounting import LARGE
-from airflow_coordination.testing.conformance.stages import tenancy
-from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, block, head
+from airflow_coordination.testing.conformance.exactly import tenancy
+from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench, block, head
 from airflow_coordination.values.accounting import Accounts
 from airflow_coordination.values.status import PartitionStatus, Rank
 

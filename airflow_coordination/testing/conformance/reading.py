@@ -10,7 +10,7 @@ import pytest
 
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, owner
+from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, owner
 from airflow_coordination.values.fence import Owner, Place
 from airflow_coordination.values.status import PartitionStatus
 

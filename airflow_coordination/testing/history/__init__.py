@@ -20,12 +20,11 @@ from airflow_coordination.testing.history.check import (
     the_global_state_grows,
     work_is_not_denied,
 )
-from airflow_coordination.testing.history.counted import CountedCoordinator
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.log import FileLog, MemoryLog, read_logs
 from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
-from airflow_coordination.testing.history.recorder import RecordedCoordinator
+from airflow_coordination.testing.history.recorder import CountedCoordinator, RecordedCoordinator
 from airflow_coordination.testing.history.state import State
 
 __all__ = [

@@ -10,13 +10,115 @@ from typing import Any
 
 from airflow_coordination.leases.confirm import FORGOTTEN
 from airflow_coordination.protocol.metrics import Metric
-from airflow_coordination.testing.history.families import acquired_early
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
-from airflow_coordination.testing.history.operations import GRANTS, NEVER, Kind, Operation, Told
-from airflow_coordination.testing.history.pauses import acquired_under, pauses
+from airflow_coordination.testing.history.operations import GRANTS, HELD_BACK, NEVER, Kind, Operation, Told
 from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.settings import Settings
+
+_FINISH = (Kind.COMPLETE, Kind.CLOSE, Kind.FINISH)
+"""What may finish a partition; a close does at the maximum only."""
+
+
+def acquired_early(operations: Sequence[Operation]) -> Iterator[tuple[Operation, str]]:
+    """Yield acquisitions that were heard of before any call began that can have finished a parent, and that parent.
+
+    Of several creations of a child any may be the one that made it. Those that name no parents excuse it.
+
+    :param operations: all calls on a source, in the order in which they were made.
+    """
+    finished_from: dict[str, float] = {}
+    named: dict[str, list[tuple[str, ...]]] = {}
+    for made in operations:
+        if made.told in (Told.OK, Told.UNKNOWN):
+            if made.kind in _FINISH:
+                finished_from.setdefault(made.key, made.invoked)
+            elif made.kind is Kind.CREATE:
+                named.setdefault(made.key, []).append(tuple(made.given.get("parents", ())))
+    for made in operations:
+        if made.kind in GRANTS and made.told is Told.OK:
+            ahead = [
+                [parent for parent in parents if finished_from.get(parent, NEVER) > made.answered]
+                for parents in named.get(made.key, ())
+            ]
+            if ahead and all(ahead):
+                yield made, ahead[-1][0]
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """One pause, as two spans of time: in the inner one the source was paused, outside of the outer one it was not.
+
+    :param call: that paused it.
+    :param since: when its answer came; ``NEVER`` where none did.
+    :param until: when the first call that may have resumed it was made.
+    :param perhaps_until: when the first answer came that it is resumed.
+    """
+
+    call: Operation
+    since: float
+    until: float
+    perhaps_until: float
+
+    @property
+    def perhaps_since(self) -> float:
+        """When it was called for."""
+        return self.call.invoked
+
+    def forbids(self, made: Operation, grace: float) -> bool:
+        """Return whether a call was made while the source was surely paused, and answered before it was resumed.
+
+        :param grace: seconds after which the last process knows of a pause.
+        """
+        return self.since + grace <= made.invoked and made.answered <= self.until
+
+    def excuses(self, made: Operation) -> bool:
+        """Return whether the source may have been paused at some time during a call."""
+        return self.perhaps_since <= made.answered and made.invoked <= self.perhaps_until
+
+
+def pauses(operations: Sequence[Operation]) -> Iterator[Paused]:
+    """Yield the pauses of a history, also those of which nobody knows whether they were applied."""
+    resumes = [made for made in operations if made.kind is Kind.RESUME and made.told in (Told.OK, Told.UNKNOWN)]
+    for made in operations:
+        if made.kind is Kind.PAUSE and made.told in (Told.OK, Told.UNKNOWN):
+            later = [resume for resume in resumes if resume.answered > made.invoked]
+            until = min((resume.invoked for resume in later), default=NEVER)
+            heard = (resume.answered for resume in later if resume.told is Told.OK and resume.invoked > made.invoked)
+            since = made.answered if made.told is Told.OK else NEVER
+            yield Paused(made, since, until, min(heard, default=NEVER))
+
+
+def acquired_under(paused: Paused, operations: Sequence[Operation], grace: float) -> Iterator[Operation]:
+    """Yield the acquisitions that a pause has not held back."""
+    for made in operations:
+        if made.kind in HELD_BACK and made.told is Told.OK and paused.forbids(made, grace):
+            yield made
+
+
+_ALL = 1_000_000
+
+
+def not_noted(calls: Iterable[Operation], store: PartitionStore, source: str) -> Iterator[str]:
+    """Yield what is noted and should not be, or should be and is not.
+
+    :param calls: a history in which nobody has cleared anything, and each note is given once.
+    :param source: the stored source identifier.
+    """
+    told: dict[str, set[Told]] = {}
+    for made in calls:
+        if made.given.get("then") is not None:
+            told.setdefault(made.given["then"], set()).add(made.told)
+    texts = [note.text for note in store.follow_ups(source, None, None, _ALL)]
+    for text in {text for text in texts if texts.count(text) > 1}:
+        yield f"{text} is noted twice"
+    for text, outcomes in told.items():
+        if Told.OK in outcomes and text not in texts:
+            yield f"{text} was to follow an accepted ending, and is not noted"
+    for text in texts:
+        if not told.get(text, set()) & {Told.OK, Told.UNKNOWN}:
+            yield f"{text} is noted, and no ending of it was accepted"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from airflow_coordination.board.action_models import OfferedAction
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import PARKED
-from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.values.status import PartitionStatus
 from tests.integration.board.conftest import OURS

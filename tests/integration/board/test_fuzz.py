@@ -8,7 +8,7 @@ from random import Random
 import pytest
 from fastapi.testclient import TestClient
 
-from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from tests.integration.board.auth_managers import FAB, SIMPLE
 from tests.integration.board.conftest import OURS
 from tests.integration.board.test_access import BODIES, PARAMETERS, SCHEMA, SECRETS, sent

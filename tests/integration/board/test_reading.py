@@ -10,7 +10,7 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.remedies import AIRFLOW, command
-from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.accounting import Accounting, Accounts, SinkCounts
 from airflow_coordination.values.blocks import Block
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG

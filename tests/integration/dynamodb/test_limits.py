@@ -12,7 +12,7 @@ from airflow_coordination.stores.dynamodb.items import COMBINATION, KEY, SOURCE,
 from airflow_coordination.stores.dynamodb.keys import MAX_ITEM_BYTES, MAX_SORT_KEY_BYTES, check_item, stored_key
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import Workbench, block, head
+from airflow_coordination.testing.conformance.fixtures import Workbench, block, head
 from airflow_coordination.values.errors import PartitionUpdateError, SchemaVersionError
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.integration.dynamodb.engine import Engine

@@ -13,7 +13,7 @@ from airflow_coordination.stores.dynamodb.acquiring import PAGE
 from airflow_coordination.stores.dynamodb.keys import LARGE
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench, owner
+from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench, owner
 from airflow_coordination.values.input_errors import ProgressStateError
 from tests.integration.dynamodb.engine import Engine
 

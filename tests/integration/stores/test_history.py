@@ -16,7 +16,7 @@ from airflow_coordination.stores.sql import store as thinning
 from airflow_coordination.stores.sql.statements import writes as records
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import SOURCE, Workbench
+from airflow_coordination.testing.conformance.fixtures import SOURCE, Workbench
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.status import Outcome
 from tests.integration.stores.earlier import NO_HISTORY

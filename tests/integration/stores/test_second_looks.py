@@ -16,7 +16,7 @@ from airflow_coordination.stores.sql import postgres_store as combined
 from airflow_coordination.stores.sql.statements import acquire
 from airflow_coordination.stores.sql.statements import writes as sweep
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import MAX_LOST, MINUTE, Workbench
+from airflow_coordination.testing.conformance.fixtures import MAX_LOST, MINUTE, Workbench
 from airflow_coordination.values.status import PartitionStatus
 
 

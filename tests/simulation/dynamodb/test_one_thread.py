@@ -12,7 +12,7 @@ from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import MINUTE, Workbench
+from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench
 from tests.simulation.dynamodb.engine import Engine
 
 

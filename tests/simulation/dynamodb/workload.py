@@ -15,7 +15,7 @@ from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import Workbench, block, head, owner
+from airflow_coordination.testing.conformance.fixtures import Workbench, block, head, owner
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Randomness

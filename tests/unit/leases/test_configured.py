@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases.handover import HandOver
-from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.errors import StoreMismatchError
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.hints import Hint, decode_hint, encode_hint

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.testing.conformance.hostile import HOSTILE_DOCUMENTS
+from airflow_coordination.testing.conformance.creation import HOSTILE_DOCUMENTS
 from airflow_coordination.values import documents as strict_json
 from airflow_coordination.values.documents import (
     MAX_DEPTH,

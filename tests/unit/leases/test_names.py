@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.input_errors import InvalidKeyError
 from airflow_coordination.values.names import MAX_KEY_BYTES, MAX_SOURCE_BYTES, check_key, compose_source
 

@@ -13,7 +13,7 @@ from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.systems.objects.deletion import DeleteObjects
 from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import Workbench
+from airflow_coordination.testing.conformance.fixtures import Workbench
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import OutcomeUnknownError
 

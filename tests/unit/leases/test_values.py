@@ -11,7 +11,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.algebra import ring_entry
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.stores.opening import open_store
-from airflow_coordination.testing.conformance.workbench import block
+from airflow_coordination.testing.conformance.fixtures import block
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 from airflow_coordination.values.blocks import MAX_BLOCKS_BYTES, Block, dump_blocks, load_blocks, merge
 from airflow_coordination.values.fence import RING_SIZE, Ending, Fence, Owner, Place

@@ -12,7 +12,7 @@ from airflow_coordination.leases.explaining.facts import PersonsAct, Place, Sour
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
-from airflow_coordination.testing.conformance.hostile import HOSTILE_KEYS
+from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.unit.leases.explaining.values import HOUR, NOW, head, ring
 from tests.unit.typed import understood, words

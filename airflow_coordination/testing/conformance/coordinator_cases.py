@@ -17,7 +17,7 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Swept
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.workbench import MINUTE, TIMEOUT, Workbench, block, owner
+from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, block, owner
 from airflow_coordination.values.errors import (
     PartitionNotFoundError,
     PartitionNotOwnedError,
