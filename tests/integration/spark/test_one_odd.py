@@ -23,7 +23,7 @@ from airflow_coordination.systems.opensearch.sink import OpenSearchSink
 from airflow_coordination.systems.sql.postgres_sink import PostgresSink
 from airflow_coordination.values.status import PartitionStatus
 from tests.integration.spark.one_partition import coordinator, run, store
-from tests.unit.sinks.test_http import Server
+from tests.unit.systems.http.test_http import Server
 
 __all__ = ["coordinator", "run", "store"]
 

@@ -9,7 +9,7 @@ _DYNAMODB = "stores.dynamodb.partitions"
 
 
 def _unit(test: str) -> Tested:
-    return Tested(f"tests/unit/leases/test_accounting.py::test_s26_{test}")
+    return Tested(f"tests/unit/values/test_accounting.py::test_s26_{test}")
 
 
 _SUM = Tested("tests/conformance/test_sqlite.py::TestSqlite::test_s26_a_source_is_the_sum_of_its_partitions")

@@ -103,7 +103,7 @@ MUTANTS = (
         "start < ended - SAME_MOMENT",
         "start < ended",
         "people: nobody knows how long a lease was held that was waited for",
-        Tested("tests/unit/leases/test_past_tenure.py::test_a_start_a_moment_before_the_ending_before_it_is_one"),
+        Tested("tests/unit/protocol/test_past_tenure.py::test_a_start_a_moment_before_the_ending_before_it_is_one"),
     ),
     Mutant(
         "a tenure that ends during a look is shown twice",

@@ -6,15 +6,15 @@ from tests.mutants.mutant import Mutant, Tested
 
 
 def _set(test: str) -> Tested:
-    return Tested(f"tests/unit/acknowledgments/test_acknowledgment_set.py::test_s13_{test}")
+    return Tested(f"tests/unit/delivery/test_acknowledgment_set.py::test_s13_{test}")
 
 
 def _pass6(test: str) -> Tested:
-    return Tested(f"tests/unit/sinks/test_task_pass.py::test_d6_{test}")
+    return Tested(f"tests/unit/delivery/test_task_pass.py::test_d6_{test}")
 
 
 def _pass(test: str) -> Tested:
-    return Tested(f"tests/unit/sinks/test_task_pass.py::test_s13_{test}")
+    return Tested(f"tests/unit/delivery/test_task_pass.py::test_s13_{test}")
 
 
 def _table(test: str) -> Tested:
@@ -36,7 +36,7 @@ MUTANTS = (
         "        elif route < 0:\n            tally.dropped[-1 - route] += records\n        elif",
         "        elif route < 0:\n            tally.dropped[-1 - route] += records\n        if",
         "S13: blocks only: a record that was dropped on purpose counts as delivered, too",
-        Tested("tests/unit/spark/test_counting.py::test_s13_each_route_counts_for_its_sinks_or_its_reason"),
+        Tested("tests/unit/delivery/test_counting.py::test_s13_each_route_counts_for_its_sinks_or_its_reason"),
     ),
     Mutant(
         "an unknown release counts",
@@ -62,7 +62,7 @@ MUTANTS = (
         "            else:\n                self._batches.rotate(-1)\n                return\n",
         "S13: progress is saved beyond records that nobody has acknowledged",
         Tested(
-            "tests/unit/acknowledgments/test_checkpoints.py::"
+            "tests/unit/delivery/test_checkpoints.py::"
             "test_s13_scenario_45_a_negative_stops_at_the_last_good_position"
         ),
     ),
@@ -138,7 +138,7 @@ MUTANTS = (
         "urllib.request.build_opener(_NoRedirection)",
         "urllib.request.build_opener()",
         "S13: a page for logging in is taken for a delivery",
-        Tested("tests/unit/sinks/test_http.py::test_s13_a_request_that_may_not_be_made_is_nobody_s_record"),
+        Tested("tests/unit/systems/http/test_http.py::test_s13_a_request_that_may_not_be_made_is_nobody_s_record"),
     ),
     Mutant(
         "a sink that is away makes dead letters",
@@ -171,7 +171,7 @@ MUTANTS = (
         "",
         "S13: records are in no sink and not among the dead letters, and count as done",
         Tested(
-            "tests/unit/spark/test_counting.py"
+            "tests/unit/delivery/test_counting.py"
             "::test_s13_what_was_written_of_them_counts_and_not_how_many_there_should_be"
         ),
     ),
@@ -197,7 +197,7 @@ MUTANTS = (
         '        if self._negative[0].on_negative == "fail":\n            raise self._error()\n',
         '        if self._negative[0].on_negative == "fail":\n            return outcome\n',
         "S13: a partition completes although its records did not arrive",
-        Tested("tests/unit/spark/test_deliveries.py::test_s13_no_good_ending_after_a_negative_delivery"),
+        Tested("tests/unit/delivery/test_deliveries.py::test_s13_no_good_ending_after_a_negative_delivery"),
     ),
     Mutant(
         "a delivery that raised is forgotten",
@@ -205,7 +205,7 @@ MUTANTS = (
         "            self.add_raised(error, on_negative, delivery.routing)\n",
         "",
         "S13: a function that swallows the error of a delivery completes without its records",
-        Tested("tests/unit/spark/test_deliveries.py::test_d1_what_raises_is_kept_although_its_error_is_swallowed"),
+        Tested("tests/unit/delivery/test_deliveries.py::test_d1_what_raises_is_kept_although_its_error_is_swallowed"),
     ),
     Mutant(
         "HTTP 413 refuses the whole bulk",
@@ -213,7 +213,7 @@ MUTANTS = (
         "        if answer.kind is not AnswerKind.REFUSED or len(texts) == 1:\n",
         "        if answer.kind is not AnswerKind.REFUSED or len(texts) == 1 or answer.reason.startswith('413'):\n",
         "S13: records that fit in smaller requests become dead letters",
-        Tested("tests/unit/sinks/test_http.py::test_small_x9_a_bulk_that_is_too_large_is_halved_until_it_fits"),
+        Tested("tests/unit/systems/http/test_http.py::test_small_x9_a_bulk_that_is_too_large_is_halved_until_it_fits"),
     ),
     Mutant(
         "what a sink refuses every record for is the records' fault",
@@ -229,6 +229,6 @@ MUTANTS = (
         "done, failed = (absorbed, 0) if arrived else (0, absorbed)",
         "done, failed = (absorbed, 0) if arrived else (counted.delivered_everywhere, absorbed)",
         "S13: an aggregation of which a row did not arrive counts records as delivered",
-        Tested("tests/unit/spark/test_absorbing.py::test_s13_all_arrive_or_none"),
+        Tested("tests/unit/delivery/test_absorbing.py::test_s13_all_arrive_or_none"),
     ),
 )

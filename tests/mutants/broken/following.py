@@ -6,11 +6,11 @@ from tests.mutants.mutant import Mutant, Tested
 
 
 def _doing(test: str) -> Tested:
-    return Tested(f"tests/unit/follow_ups/test_doing.py::test_{test}")
+    return Tested(f"tests/unit/duties/test_doing.py::test_{test}")
 
 
 def _objects(test: str) -> Tested:
-    return Tested(f"tests/unit/follow_ups/test_objects.py::test_{test}")
+    return Tested(f"tests/unit/systems/objects/test_objects.py::test_{test}")
 
 
 def _kit(store: str, test: str) -> Tested:
@@ -114,7 +114,7 @@ MUTANTS = (
         "            if rights is None:\n",
         "F4: who may write into the store says what the supplier deletes and calls",
         Tested(
-            "tests/unit/follow_ups/test_rights.py::test_f4_what_nobody_has_allowed_stays_and_says_how_it_is_allowed"
+            "tests/unit/systems/test_rights.py::test_f4_what_nobody_has_allowed_stays_and_says_how_it_is_allowed"
         ),
     ),
     Mutant(
@@ -123,7 +123,7 @@ MUTANTS = (
         "    except Exception as error:  # a library",
         "    except OSError as error:  # a library",
         "F1: a missing library stops every run of a supplier",
-        Tested("tests/unit/follow_ups/test_odd_notes.py::test_f1_a_library_that_is_missing_keeps_nothing_else"),
+        Tested("tests/unit/duties/test_odd_notes.py::test_f1_a_library_that_is_missing_keeps_nothing_else"),
     ),
     Mutant(
         "a group is not compared with what was listed",
@@ -139,7 +139,7 @@ MUTANTS = (
         '                if each["Code"] not in GONE:\n',
         '                if each["Code"] not in _GONE and not left:\n',
         "S27: a note is taken away although a message of it is still there",
-        Tested("tests/unit/follow_ups/test_messages.py::test_small_x9_a_refusal_counts_beside_a_message_that_is_gone"),
+        Tested("tests/unit/systems/sqs/test_messages.py::test_small_x9_a_refusal_counts_beside_a_message_that_is_gone"),
     ),
     Mutant(
         "a group's offset goes back",

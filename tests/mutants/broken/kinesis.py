@@ -11,7 +11,7 @@ _RANDOM = Tested(
 
 
 def _supplying(test: str) -> Tested:
-    return Tested(f"tests/unit/sources/kinesis/test_supplying.py::{test}")
+    return Tested(f"tests/unit/systems/kinesis/test_supplying.py::{test}")
 
 
 MUTANTS = (
@@ -53,6 +53,6 @@ MUTANTS = (
         "self.exhausted = self.ended and not found",
         "self.exhausted = self.ended",
         "the last record of a shard is lost where Kinesis tells of the end with it",
-        Tested("tests/unit/spark/test_shard_reader.py::test_an_end_that_comes_with_records_leaves_them_to_be_landed"),
+        Tested("tests/unit/systems/kinesis/test_shard_reader.py::test_an_end_that_comes_with_records_leaves_them_to_be_landed"),
     ),
 )

@@ -84,7 +84,7 @@ MUTANTS = (
         "        if self.paused:\n            return []",
         "        if False:\n            return []",
         "X12: a sensor starts tasks that find nothing to do",
-        Tested("tests/unit/leases/waiting/test_conclusion.py::test_x12_it_waits_while_the_source_is_paused"),
+        Tested("tests/unit/monitoring/test_conclusion.py::test_x12_it_waits_while_the_source_is_paused"),
     ),
     Mutant(
         "explain forgets the pause",

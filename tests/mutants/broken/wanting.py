@@ -156,6 +156,6 @@ MUTANTS = (
         "            alive = one.ownership_timeout is not None and one.ownership_timeout > now\n",
         "            alive = True\n",
         "a stuck worker looks as if it had its share",
-        Tested("tests/unit/streams/test_fleet.py::test_small_x9_an_expired_lease_is_held_by_nobody"),
+        Tested("tests/unit/spark/test_fleet.py::test_small_x9_an_expired_lease_is_held_by_nobody"),
     ),
 )

@@ -17,7 +17,7 @@ from airflow_coordination.systems.objects import scan as pages
 from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
-from tests.unit.sources.storage import Storage
+from tests.unit.systems.storage import Storage
 
 ROOT = Path(__file__).resolve().parents[3]
 GROUPED = {"max_objects": 3}

@@ -15,7 +15,7 @@ from airflow_coordination.systems.objects.listing import StoredObject, hidden_fr
 from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
-from tests.unit.sources.storage import DAY, HOUR, START, Source, Storage
+from tests.unit.systems.storage import DAY, HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)
 SHAPES = pytest.mark.parametrize("shape", [{}, {"max_objects": 2, "lateness": ALWAYS}], ids=["alone", "groups"])

@@ -11,7 +11,7 @@ from airflow_coordination.systems.objects.listing import StoredObject
 from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES, encode_payload
 from airflow_coordination.values.input_errors import InvalidInputError, PayloadError
-from tests.unit.sources.storage import HOUR, START, Source, Storage
+from tests.unit.systems.storage import HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)
 

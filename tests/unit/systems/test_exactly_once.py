@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_coordination.systems.objects import scan as pages
-from tests.unit.sources.storage import Source, Storage
+from tests.unit.systems.storage import Source, Storage
 
 ALWAYS = timedelta(0)
 ARRIVAL = st.tuples(st.just("arrive"), st.text("ab/", min_size=1, max_size=3).filter(lambda key: key[-1] != "/"))

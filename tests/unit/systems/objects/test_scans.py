@@ -10,7 +10,7 @@ import pytest
 from airflow_coordination.systems.objects.listing import StoredObject
 from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
-from tests.unit.sources.storage import DAY, HOUR, START, Source, Storage
+from tests.unit.systems.storage import DAY, HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)
 

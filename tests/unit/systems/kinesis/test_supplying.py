@@ -21,7 +21,7 @@ from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError
 from airflow_coordination.values.status import PartitionStatus
-from tests.unit.sources.kinesis.service import BEGIN, Service
+from tests.unit.systems.kinesis.service import BEGIN, Service
 
 HOUR = timedelta(hours=1)
 

@@ -24,7 +24,7 @@ from airflow_coordination.systems.rights import FollowUpRights
 from airflow_coordination.systems.sqs.deletion import DeleteMessages
 from airflow_coordination.systems.sqs.visibility import ShowMessages
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
-from tests.unit.sinks.test_http import Server
+from tests.unit.systems.http.test_http import Server
 
 
 @pytest.fixture

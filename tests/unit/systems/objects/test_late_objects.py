@@ -13,7 +13,7 @@ from airflow_coordination.systems.objects.listing import object_paths
 from airflow_coordination.systems.objects.scan import LOOK_EVERY
 from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.values.input_errors import InvalidInputError
-from tests.unit.sources.storage import DAY, START, Storage
+from tests.unit.systems.storage import DAY, START, Storage
 
 ALWAYS = timedelta(0)
 SHAPES = pytest.mark.parametrize("shape", [{}, {"max_objects": 2}], ids=["alone", "groups"])
