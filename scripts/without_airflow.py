@@ -19,7 +19,7 @@ from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.status import PartitionStatus
 
-ROOMS = ("leases", "outputs", "stores", "spark", "cli", "testing")
+ROOMS = ("leases", "outputs", "stores", "spark", "sources", "sinks", "streams", "acknowledgments", "cli", "testing")
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 ROWS = [("UA", 1), ("AA", 2), ("B6", 3)]
 

@@ -98,7 +98,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = _HOMES[name]
-    value = getattr(import_module(_HOMES[name]), name)
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_coordination.leases.handover import (

@@ -182,9 +182,8 @@ def at_shard_end(
 
     It creates the children that can be created, blocked by their parents, and completes. It never waits for a child:
     the child of a merge whose other parent has no lease is left to the next
-    :func:`~airflow_coordination.planning.shards.plan`, which starts the missing parent first. Source: KCL, ``ShutdownTask``;
-        there such a lease is tried again for ever and cannot
-    end.
+    :func:`~airflow_coordination.planning.shards.plan.plan`, which starts the missing parent first. Source: KCL,
+    ``ShutdownTask``; there such a lease is tried again for ever and cannot end.
 
     :param children: what the source lists as the shard's children, with *all* their parents (Kinesis: ``ChildShards``);
         empty where it lists none, then the next plan finds them. Empty also where leases are missing that others wait

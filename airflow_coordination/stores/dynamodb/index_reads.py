@@ -178,8 +178,8 @@ class Listing:
     def _read(self, call: Call, source: str, keys: list[str], limit: int) -> Iterator[Partition]:
         """Yield the partitions of some keys, in their order; no more are read than a page may show, until it is not."""
         size = min(limit, self._partitions.BATCH)
-        for first in range(0, len(keys), size):
-            batch = [it.typed({it.SOURCE: source, it.KEY: key}) for key in keys[first : first + size]]
+        for begin in range(0, len(keys), size):
+            batch = [it.typed({it.SOURCE: source, it.KEY: key}) for key in keys[begin : begin + size]]
             items = sorted(self._table.get_many(call, batch), key=lambda item: str(item[it.KEY]))
             for item in items:
                 yield self._partitions.decode(call, item)

@@ -21,7 +21,7 @@ from airflow_coordination.values.input_errors import SettingsError
 
 PACKAGE = "airflow_coordination"
 NAMED_BY_JOBS = ("spark", "sources")
-"""The rooms that a job's file imports from. What else a driver needs is what these and the package itself import."""
+"""The faces that a job's file imports from. What else a driver needs is what these and the package itself import."""
 VENDORED = "vendored"
 """The folder of libraries that a driver's image may lack; used only if it does."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
@@ -58,14 +58,14 @@ def _content() -> bytes:
 
 
 def rooms() -> list[str]:
-    """Return the rooms that a driver can come to import, inside functions, too."""
+    """Return the rooms and doors that a driver can come to import, inside functions, too."""
     package = files(PACKAGE)
     found, waiting = set[str](), [*NAMED_BY_JOBS, *_IMPORTED.findall((package / "__init__.py").read_text("utf-8"))]
     while waiting:
         room = waiting.pop()
         if room not in found:
             found.add(room)
-            code = (source.read_text("utf-8") for name, source in _below(package / room, room) if name.endswith(".py"))
+            code = (source.read_text("utf-8") for name, source in _of(package, room) if name.endswith(".py"))
             waiting += [name for text in code for name in _IMPORTED.findall(text)]
     return sorted(found)
 
@@ -74,9 +74,18 @@ def _members() -> Iterator[tuple[str, Traversable]]:
     package = files(PACKAGE)
     yield f"{PACKAGE}/__init__.py", package / "__init__.py"
     for room in rooms():
-        yield from _below(package / room, f"{PACKAGE}/{room}")
+        yield from _of(package, room)
     for library in ("fsspec", "tenacity"):
         yield from _below(files(library), f"{VENDORED}/{library}")
+
+
+def _of(package: Traversable, room: str) -> Iterator[tuple[str, Traversable]]:
+    """Yield the files of a room, or the one of a door."""
+    door = package / f"{room}.py"
+    if door.is_file():
+        yield f"{PACKAGE}/{room}.py", door
+    else:
+        yield from _below(package / room, f"{PACKAGE}/{room}")
 
 
 def _below(directory: Traversable, name: str) -> Iterator[tuple[str, Traversable]]:

@@ -1,6 +1,6 @@
 """Acquiring: what is first, and what cannot be had."""
 
-# ruff: noqa: D102  a test's name says what it shows
+
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Finished parents that nobody needs are cleaned up, and whoever names them later need not wait (S19, S20)."""
 
-# ruff: noqa: D102  a test's name says what it shows
+
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The store under a SourceCoordinator: what users rely on."""
 
-# ruff: noqa: D102  a test's name says what it shows
+
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Placing: a partition that was just created gets the life that it had in another store."""
 
-# ruff: noqa: D102  a test's name says what it shows
+
 
 from __future__ import annotations
 

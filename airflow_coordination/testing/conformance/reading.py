@@ -1,6 +1,6 @@
 """Reading: pages, hints, counts, the outlook, who holds what."""
 
-# ruff: noqa: D102  a test's name says what it shows
+
 
 from __future__ import annotations
 

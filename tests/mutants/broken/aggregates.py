@@ -8,7 +8,7 @@ _AGGREGATION, _CHECKPOINT = "systems.kinesis.aggregation", "systems.kinesis.chec
 
 
 def _unit(module: str, test: str) -> Tested:
-    return Tested(f"tests/unit/streams/test_{module}.py::{test}")
+    return Tested(f"tests/unit/systems/kinesis/test_{module}.py::{test}")
 
 
 MUTANTS = (

@@ -9,7 +9,7 @@ _RANDOM = Tested("tests/properties/test_planner.py::test_planner_on_1_000_hierar
 
 
 def _unit(module: str, test: str) -> Tested:
-    return Tested(f"tests/unit/streams/test_{module}.py::{test}")
+    return Tested(f"tests/unit/planning/test_{module}.py::{test}")
 
 
 MUTANTS = (
