@@ -116,7 +116,9 @@ TIMERS = (
     Constant(
         "Task: between two looks at a driver that an earlier try has left", "submission.cluster_mode", "PAUSE", SECONDS
     ),
-    Constant("Task: longest wait for the end of such a driver", "submission.cluster_mode", "LONGEST_WAIT_FOR_END", SECONDS),
+    Constant(
+        "Task: longest wait for the end of such a driver", "submission.cluster_mode", "LONGEST_WAIT_FOR_END", SECONDS
+    ),
     Constant("Task: shortest time between two labels in the grid", "submission.task_instance", "LABEL_EVERY", SECONDS),
     Constant("Airflow: wait before a try after the store was unavailable", "hooks.retries", "SOON"),
     Constant("Airflow: wait before a try after a task that could not begin", "hooks.retries", "MENDING"),
@@ -164,9 +166,7 @@ TIMERS = (
     ),
     Constant("DynamoDB: shortest `ttl`", "stores.dynamodb.options", "SHORTEST_TTL"),
     Constant("DynamoDB: how long one request of a takeover is repeated", "stores.dynamodb.setup.takeover", "PATIENCE"),
-    Constant(
-        "SQL: between two looks of a process at the history of a source", "stores.sql.store", "SELDOM", SECONDS
-    ),
+    Constant("SQL: between two looks of a process at the history of a source", "stores.sql.store", "SELDOM", SECONDS),
 )
 INNER = {
     ("delivery.manager", "DEFAULT_TIMEOUT"),  # the setting acknowledgment_timeout
@@ -193,9 +193,7 @@ LIMITS = (
     Constant("Progress and global state, as JSON", "values.documents", "MAX_PROGRESS_BYTES", kib),
     Constant("Depth of a JSON document", "values.documents", "MAX_DEPTH", unit("levels")),
     Constant("The block list of one partition", "values.blocks", "MAX_BLOCKS_BYTES", kib),
-    Constant(
-        "A partition's last error, cut after", "leases.lease", "MAX_ERROR_CHARACTERS", unit("characters")
-    ),
+    Constant("A partition's last error, cut after", "leases.lease", "MAX_ERROR_CHARACTERS", unit("characters")),
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
     Constant("Leases of one Spark application at a time", "values.settings", "MOST_CONCURRENT_LEASES"),
     Constant("Endings that a partition remembers", "values.fence", "RING_SIZE"),

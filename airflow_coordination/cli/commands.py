@@ -11,13 +11,8 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.subcommands import acting as actions
-from airflow_coordination.cli.subcommands import acting as cleaning
-from airflow_coordination.cli.subcommands import acting as pausing
+from airflow_coordination.cli.subcommands import acting, moving, roles, upkeep, watching
 from airflow_coordination.cli.subcommands import looking as queries
-from airflow_coordination.cli.subcommands import moving, upkeep, watching
-from airflow_coordination.cli.subcommands import roles as grants
-from airflow_coordination.cli.subcommands import roles as iam
 from airflow_coordination.cli.subcommands.acting import finish_actions
 from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history
@@ -105,7 +100,7 @@ _METRICS: Final = (
     _option("--label", action="append", metavar="NAME=VALUE", help="Add a label to every line; may be repeated"),
 )
 _IAM: Final = (
-    _option("role", choices=iam.ROLES, help="Who the policy is for"),
+    _option("role", choices=roles.ROLES, help="Who the policy is for"),
     _option("--table", help="The table (default: the store's)"),
     _option("--region", help="Its region (default: the store's)"),
     _option("--account", help="Its account's 12 digits (default: the account of the store's role)"),
@@ -116,7 +111,7 @@ _IAM: Final = (
 )
 
 _GRANTS: Final = (
-    _option("role", choices=grants.ROLES_IN_POSTGRESQL, help="Whose rights"),
+    _option("role", choices=roles.ROLES_IN_POSTGRESQL, help="Whose rights"),
     _option("--to", help="The role in PostgreSQL (default: coordination_owner, _worker or _reader)"),
     _option("--database", help="The database (default: the store's)"),
     _option("--schema", help="The schema of its tables (default: the store's, otherwise public)"),
@@ -182,7 +177,7 @@ _WATCH: Final = (
 _NEW_ID: Final = (_option("-y", "--yes", action="store_true", help="Do not ask"),)
 
 _DOCTOR: Final = (
-    _option("--role", choices=("owner", *iam.ROLES), default="worker", help="Whose permissions (default: worker)"),
+    _option("--role", choices=("owner", *roles.ROLES), default="worker", help="Whose permissions (default: worker)"),
     _option("--output-root", metavar="ROOT", help="Where output goes, if it is to be tried, too"),
     _option("--source", help="Look at every published manifest of this source (default: at some of each)"),
     OUTPUT,
@@ -196,7 +191,7 @@ _QUICKSTART: Final = (
 
 
 def _action(action: Action) -> Command:
-    return Command(action.value, OFFERED[action], lambda context, args: actions.act(context, action, args), _PEOPLE)
+    return Command(action.value, OFFERED[action], lambda context, args: acting.act(context, action, args), _PEOPLE)
 
 
 COMMANDS: Final = (
@@ -264,8 +259,8 @@ COMMANDS: Final = (
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),
     *map(_action, OFFERED),
-    Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", pausing.pause, _OF_A_SOURCE),
-    Command("resume", "Let a paused source go on", pausing.resume, _OF_A_SOURCE),
+    Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", acting.pause, _OF_A_SOURCE),
+    Command("resume", "Let a paused source go on", acting.resume, _OF_A_SOURCE),
     Command(
         "export",
         "Write a paused source into a file of JSON lines, for another store",
@@ -290,7 +285,7 @@ COMMANDS: Final = (
         _IMPORT_KCL,
     ),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
-    Command("cleanup", "Remove finished parents whose children have begun", cleaning.clean_up, _CLEANUP),
+    Command("cleanup", "Remove finished parents whose children have begun", acting.clean_up, _CLEANUP),
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(
         "quickstart",
@@ -299,11 +294,11 @@ COMMANDS: Final = (
         _QUICKSTART,
         has_store=False,
     ),
-    Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", iam.print_policy, _IAM),
-    Command("grants", "Print what a role needs in PostgreSQL, as SQL for psql", grants.print_grants, _GRANTS),
+    Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", roles.print_policy, _IAM),
+    Command("grants", "Print what a role needs in PostgreSQL, as SQL for psql", roles.print_grants, _GRANTS),
 )
 STORE_COMMANDS: Final = (
-    Command("migrate", "Create the store's tables, or migrate them to this version", actions.migrate),
+    Command("migrate", "Create the store's tables, or migrate them to this version", acting.migrate),
     Command(
         "new-id",
         "Give a copy of a store an id of its own, so that nobody takes it for the original",

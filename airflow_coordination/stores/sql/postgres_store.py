@@ -18,11 +18,7 @@ from airflow_coordination.stores.sql.database import Rows
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
 from airflow_coordination.stores.sql.queue import FROM_THE_BEGINNING, Floors, Marks, ShortWay, UsedUp, apart
 from airflow_coordination.stores.sql.queue import parameters as floors
-from airflow_coordination.stores.sql.statements import acquire, create
-from airflow_coordination.stores.sql.statements import create as children
-from airflow_coordination.stores.sql.statements import create as create_children
-from airflow_coordination.stores.sql.statements import writes as owner
-from airflow_coordination.stores.sql.statements import writes as records
+from airflow_coordination.stores.sql.statements import acquire, create, writes
 from airflow_coordination.stores.sql.statements.acquire import first_claimable, first_if_fresh
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement, of_numbers, of_texts, renamed
 from airflow_coordination.stores.sql.statements.step import FREE, ROW, StepText
@@ -41,7 +37,7 @@ def with_records(dialect: Dialect, step: Callable[..., StepText], kinds: tuple[t
     :param kinds: of the records.
     """
     done = step(dialect, **shape)
-    return f"WITH done AS ({done}){records.beside(dialect, done, kinds)} SELECT * FROM done"
+    return f"WITH done AS ({done}){writes.beside(dialect, done, kinds)} SELECT * FROM done"
 
 
 def _one_key() -> str:
@@ -67,13 +63,13 @@ def end_and_acquire(
     :param short: look for a fresh partition only, and find none where anything else may be due.
     :param shape: of the ending.
     """
-    done = owner.end(dialect, **shape)
-    ended = records.beside(dialect, done, kinds)
+    done = writes.end(dialect, **shape)
+    ended = writes.beside(dialect, done, kinds)
     look = first_if_fresh if short else first_claimable
     key = _one_key() if by_key else look(dialect, new_first=new_first, only=_NOT_THE_ENDED)
     row = FREE if short else ROW
     following = acquire.acquire_found(dialect, key, also="EXISTS (SELECT 1 FROM done) AND", row=row)
-    beside = records.beside(dialect, following, following_kinds, "following")
+    beside = writes.beside(dialect, following, following_kinds, "following")
     return f"""WITH {renamed(f"done AS ({done}){ended}", "ended_")}, following AS ({following}){beside}
         SELECT answer.applied, following.* FROM (SELECT count(*) AS applied FROM done) AS answer
         LEFT JOIN following ON true"""
@@ -163,7 +159,7 @@ class PostgresStore(SqlStore):
 
     def insert_children(self, call: Call, write: Create, page: list[NewPartition]) -> int:
         """Insert a page in one statement, which locks and judges the parents."""
-        [[made, child, parent]] = self.ask(call, create_children.create_page_of_children, self._page(write, page))
+        [[made, child, parent]] = self.ask(call, create.create_page_of_children, self._page(write, page))
         if parent is not None:
             raise UnknownParentError(child, parent)
         return int(made)
@@ -219,12 +215,12 @@ class PostgresStore(SqlStore):
     def release_straggler(self, call: Call, source: str, parent: str) -> int:
         """Take the stamp off a parent that has finished, and release who waits for it, in one transaction."""
         self._ready()
-        settle = self.statement(children.settle_straggler), {"source": source, "parent": parent}
+        settle = self.statement(create.settle_straggler), {"source": source, "parent": parent}
         _, released = self.database.together(call, [settle, self._release(source, parent)])
         return len(released)
 
     def _release(self, source: str, parent: str) -> tuple[Statement, dict[str, Any]]:
-        statement = self.statement(children.release, self.database.dialect)
+        statement = self.statement(create.release, self.database.dialect)
         return statement, self.timed({"source": source, "parent": parent})
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:

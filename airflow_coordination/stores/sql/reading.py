@@ -28,9 +28,7 @@ from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
 from airflow_coordination.stores.sql.statements import acquire as order
 from airflow_coordination.stores.sql.statements import create as children
-from airflow_coordination.stores.sql.statements import read
-from airflow_coordination.stores.sql.statements import writes as pausing
-from airflow_coordination.stores.sql.statements import writes as records
+from airflow_coordination.stores.sql.statements import read, writes
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus
@@ -95,7 +93,7 @@ class SqlReading(ABC):
     def pause(self, source: str) -> Pause:
         """Return whether a source is paused, and who has said so."""
         call = Call("look for a pause", source, writes=False)
-        rows = self.execute(call, self.statement(pausing.pause), {"source": source})
+        rows = self.execute(call, self.statement(writes.pause), {"source": source})
         return pause_of_row(rows[0]) if rows else NEVER_PAUSED
 
     def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: object) -> list[Partition]:
@@ -193,9 +191,7 @@ class SqlReading(ABC):
         call, parameters = Call("read the history", key or "", writes=False), {"source": source, "limit": limit}
         if key is not None:
             parameters["key"] = key
-        return [
-            past_tenure_of(row) for row in self.ask(call, records.list_history, parameters, one_key=key is not None)
-        ]
+        return [past_tenure_of(row) for row in self.ask(call, writes.list_history, parameters, one_key=key is not None)]
 
     def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
         """Return notes of what follows endings, by key in byte order, then by token and operation."""
@@ -206,15 +202,15 @@ class SqlReading(ABC):
         if after is not None:
             parameters |= {"after_key": after.key, "after_token": after.token, "after_op": after.op}
         shape = {"one_key": key is not None, "after": after is not None}
-        return [follow_up_of(row) for row in self.ask(call, records.list_follow_ups, parameters, **shape)]
+        return [follow_up_of(row) for row in self.ask(call, writes.list_follow_ups, parameters, **shape)]
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""
         call = Call("read the audit", key or "", writes=False)
         if key is None:
-            rows = self.ask(call, records.list_audit_of_source, {"source": source, "limit": AUDITED})[::-1]
+            rows = self.ask(call, writes.list_audit_of_source, {"source": source, "limit": AUDITED})[::-1]
         else:
-            rows = self.ask(call, records.list_audit, {"source": source, "key": key})
+            rows = self.ask(call, writes.list_audit, {"source": source, "key": key})
         return [
             {"key": found, "at": moment(at), "action": action, "by": by, "why": why}
             for found, at, action, by, why in rows

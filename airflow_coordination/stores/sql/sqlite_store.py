@@ -19,8 +19,6 @@ from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.statements import acquire, create
-from airflow_coordination.stores.sql.statements import create as children
-from airflow_coordination.stores.sql.statements import create as create_children
 from airflow_coordination.stores.sql.statements import writes as records
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
@@ -68,32 +66,32 @@ class SqliteStore(SqlStore):
         place = {"source": write.source, "op": write.op}
         with self.database.transaction(call) as run:
             keys = {**place, "keys": json.dumps(list(by_key))}
-            absent = [by_key[key] for (key,) in run(self.statement(children.absent), keys)]
+            absent = [by_key[key] for (key,) in run(self.statement(create.absent), keys)]
             parents = dict.fromkeys(parent for new in absent for parent in new.parents)
             keys = {**place, "keys": json.dumps(list(parents))}
-            statuses = {key: PartitionStatus(each) for key, each in run(self.statement(children.statuses), keys)}
+            statuses = {key: PartitionStatus(each) for key, each in run(self.statement(create.statuses), keys)}
             waits = {new.key: unfinished(new, statuses.get) for new in absent}
             [[number]] = run(self.statement(create.next_page), {})
             rows = json.dumps([_row(new, waits[new.key]) for new in page if new.key in waits])
             given = self.timed({**place, "page": rows}) | {"first": number * create.PLACES_PER_PAGE}
-            made = run(self.statement(create_children.create_in_transaction, self.database.dialect), given)
+            made = run(self.statement(create.create_in_transaction, self.database.dialect), given)
             for new in absent:
                 child = {**place, "key": new.key, "hash": sha256(new.key.encode()).hexdigest()}
                 for parent in new.parents:
-                    run(self.statement(children.put_child), {**child, "parent": parent})
+                    run(self.statement(create.put_child), {**child, "parent": parent})
             for parent in dict.fromkeys(parent for waiting in waits.values() for parent in waiting):
-                run(self.statement(children.stamp), {**place, "parent": parent})
+                run(self.statement(create.stamp), {**place, "parent": parent})
             return len(made)
 
     def release_straggler(self, call: Call, source: str, parent: str) -> int:
         """Take the stamp off a parent that has finished, and release who waits for it, in one transaction."""
         self._ready()
         with self.database.transaction(call) as run:
-            held = run(self.statement(children.settle_straggler), {"source": source, "parent": parent})
+            held = run(self.statement(create.settle_straggler), {"source": source, "parent": parent})
             return len(self._release_in(run, source, parent)) if held else 0
 
     def _release_in(self, run: Run, source: str, parent: str) -> Rows:
-        release = self.statement(children.release, self.database.dialect)
+        release = self.statement(create.release, self.database.dialect)
         return run(release, self.timed({"source": source, "parent": parent}))
 
     def _page(self, write: Create, page: list[NewPartition]) -> dict[str, str]:

@@ -59,14 +59,7 @@ from airflow_coordination.protocol.writes import (
     Tenancy,
 )
 from airflow_coordination.stores.sql.columns import GIVEN_OF_HEAD, waits
-from airflow_coordination.stores.sql.statements import acquire
-from airflow_coordination.stores.sql.statements import writes as owner
-from airflow_coordination.stores.sql.statements import writes as parking
-from airflow_coordination.stores.sql.statements import writes as pausing
-from airflow_coordination.stores.sql.statements import writes as people
-from airflow_coordination.stores.sql.statements import writes as placing
-from airflow_coordination.stores.sql.statements import writes as statements
-from airflow_coordination.stores.sql.statements import writes as sweep
+from airflow_coordination.stores.sql.statements import acquire, writes
 from airflow_coordination.stores.sql.statements.step import StepText
 from airflow_coordination.values.blocks import Block, dump_blocks
 from airflow_coordination.values.fence import RING_SIZE, Fence
@@ -364,7 +357,7 @@ def reclaiming(write: Sweep, parameters: dict[str, Any]) -> Step:
 
     :param parameters: of a sweep.
     """
-    return Step(sweep.reclaim, {}, parameters, tuple(RECLAIM.records(write)))
+    return Step(writes.reclaim, {}, parameters, tuple(RECLAIM.records(write)))
 
 
 def ending(write: End, *, releases: bool = False) -> Step:
@@ -380,22 +373,22 @@ def ending(write: End, *, releases: bool = False) -> Step:
         "completes": write.completes,
         "releases": releases,
     }
-    return Step(owner.end, shape, end(write), tuple(END.records(write)))
+    return Step(writes.end, shape, end(write), tuple(END.records(write)))
 
 
 def placement(write: Place) -> Step:
     """Return the step that gives a new partition the life that it had in another store."""
-    return Step(placing.place, {}, place(write), tuple(PLACE.records(write)))
+    return Step(writes.place, {}, place(write), tuple(PLACE.records(write)))
 
 
 def refreshing(write: Refresh) -> Step:
     """Return the step that gives a partition which was reset another payload."""
-    return Step(placing.refresh, {"bare": write.seen is None}, refresh(write), tuple(REFRESH.records(write)))
+    return Step(writes.refresh, {"bare": write.seen is None}, refresh(write), tuple(REFRESH.records(write)))
 
 
 def setting_pause(write: SetPause) -> Step:
     """Return the step that pauses or resumes a source."""
-    return Step(pausing.set_pause, {}, set_pause(write), (of_pause(write),))
+    return Step(writes.set_pause, {}, set_pause(write), (of_pause(write),))
 
 
 def forgetting(write: Forget, *, parked: bool = False) -> Step:
@@ -403,7 +396,7 @@ def forgetting(write: Forget, *, parked: bool = False) -> Step:
 
     :param parked: out of a partition that is parked.
     """
-    build = parking.followed if parked else statements.forget_follow_up
+    build = writes.followed if parked else writes.forget_follow_up
     return Step(build, {}, follow_up(write.note), (of_forgetting(write),))
 
 
@@ -418,4 +411,4 @@ def action(write: Act, *, releases: bool = False) -> Step:
         "awaited": write.action in GOES and write.seen.awaited_op is not None,
         "releases": releases,
     }
-    return Step(people.act, shape, act(write), tuple(ACT.records(write)))
+    return Step(writes.act, shape, act(write), tuple(ACT.records(write)))

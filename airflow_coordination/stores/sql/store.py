@@ -43,12 +43,8 @@ from airflow_coordination.stores.sql.columns import moment, partition_of, pause_
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
-from airflow_coordination.stores.sql.statements import acquire, read
+from airflow_coordination.stores.sql.statements import acquire, read, writes
 from airflow_coordination.stores.sql.statements import create as children
-from airflow_coordination.stores.sql.statements import writes as owner
-from airflow_coordination.stores.sql.statements import writes as parking
-from airflow_coordination.stores.sql.statements import writes as records
-from airflow_coordination.stores.sql.statements import writes as sweep
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
@@ -108,16 +104,16 @@ class Thinning:
         """Remove at most a portion of what is older than ``retention``, and return how many rows that were."""
         kept = retention // timedelta(microseconds=1)
         parameters = {"source": source, "kept": kept, "limit": PORTION}
-        return len(self.ask(Call("thin the history", source), records.thin_history, parameters))
+        return len(self.ask(Call("thin the history", source), writes.thin_history, parameters))
 
 
 _OWNER_STATEMENTS: Final[dict[type, tuple[Callable[..., str], Callable[[Any], dict[str, Any]]]]] = {
-    Adopt: (owner.adopt, given.adopt),
-    Renew: (owner.renew, given.renew),
-    Begin: (owner.begin, given.begin),
-    Save: (owner.save, given.save),
-    OnParked: (owner.on_parked, given.on_parked),
-    Ask: (owner.ask, given.ask),
+    Adopt: (writes.adopt, given.adopt),
+    Renew: (writes.renew, given.renew),
+    Begin: (writes.begin, given.begin),
+    Save: (writes.save, given.save),
+    OnParked: (writes.on_parked, given.on_parked),
+    Ask: (writes.ask, given.ask),
 }
 
 
@@ -297,9 +293,9 @@ class SqlStore(SqlReading):
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due; what was delayed joins the queue."""
         parameters = {**given.sweep_parameters(write), **self.not_used_up(write.source)}
-        reopened = self.ask(Call("reopen what is due"), sweep.reopen, parameters)
+        reopened = self.ask(Call("reopen what is due"), writes.reopen, parameters)
         ended = self.carry_out(Call("reclaim expired leases"), reclaiming(write, parameters))
-        self.ask(Call("queue what was delayed"), sweep.promote, parameters)
+        self.ask(Call("queue what was delayed"), writes.promote, parameters)
         released = self._release_stragglers(write)
         self.thinning.after_sweep(write.source)
         parked = sum(status == PartitionStatus.CLOSED for _, status in ended)
@@ -346,8 +342,8 @@ class SqlStore(SqlReading):
     def clear_follow_up(self, done: FollowUp) -> None:
         """Take a note of what follows an ending or a parking away."""
         call, named = Call("clear a follow-up", done.key), given.follow_up(done)
-        if not self.ask(call, records.clear_follow_up, named):
-            self.ask(call, parking.followed, named)
+        if not self.ask(call, writes.clear_follow_up, named):
+            self.ask(call, writes.followed, named)
 
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away undone, audited in the same step."""

@@ -1,7 +1,5 @@
 """Acquiring: what is first, and what cannot be had."""
 
-
-
 from __future__ import annotations
 
 import pytest

@@ -1,7 +1,5 @@
 """Finished parents that nobody needs are cleaned up, and whoever names them later need not wait (S19, S20)."""
 
-
-
 from __future__ import annotations
 
 from collections.abc import Callable

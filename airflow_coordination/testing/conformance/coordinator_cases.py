@@ -1,7 +1,5 @@
 """The store under a SourceCoordinator: what users rely on."""
 
-
-
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Placing: a partition that was just created gets the life that it had in another store."""
 
-
-
 from __future__ import annotations
 
 from dataclasses import replace

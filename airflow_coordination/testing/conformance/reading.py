@@ -1,7 +1,5 @@
 """Reading: pages, hints, counts, the outlook, who holds what."""
 
-
-
 from __future__ import annotations
 
 from datetime import timedelta

@@ -15,7 +15,6 @@ from airflow_coordination.stores.sql.columns import Ready, Timed
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST, apart, parameters
 from airflow_coordination.stores.sql.statements import acquire, read
-from airflow_coordination.stores.sql.statements import acquire as order
 from airflow_coordination.stores.sql.statements import writes as sweep
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
@@ -49,13 +48,13 @@ def sqlite_plan(store: SqlStore, text: str) -> list[str]:
 
 @pytest.mark.parametrize("ready", list(Ready))
 def test_sqlite_reads_what_is_ready_in_index_order(sqlite_store: SqlStore, ready: Ready) -> None:
-    [step] = sqlite_plan(sqlite_store, order.ready_branch(ready))
+    [step] = sqlite_plan(sqlite_store, acquire.ready_branch(ready))
     assert "coordination_partitions_ready (source_identifier=? AND ready=?)" in step
 
 
 @pytest.mark.parametrize("timed", list(Timed))
 def test_sqlite_reads_what_is_due_by_range(sqlite_store: SqlStore, timed: Timed) -> None:
-    plan = sqlite_plan(sqlite_store, order.timed_branch(sqlite_store.database.dialect, timed))
+    plan = sqlite_plan(sqlite_store, acquire.timed_branch(sqlite_store.database.dialect, timed))
     assert "coordination_partitions_timed (source_identifier=? AND timed=? AND due_at<?)" in plan[0]
 
 
@@ -101,7 +100,7 @@ def postgres_plan(store: SqlStore, text: str, how: str = "") -> list[str]:
 @pytest.mark.postgres
 @pytest.mark.parametrize("ready", list(Ready))
 def test_postgresql_reads_what_is_ready_in_index_order(filled: SqlStore, ready: Ready) -> None:
-    plan = " ".join(postgres_plan(filled, order.ready_branch(ready)))
+    plan = " ".join(postgres_plan(filled, acquire.ready_branch(ready)))
     assert "using coordination_partitions_ready" in plan
     assert "Sort" not in plan
 
@@ -109,7 +108,7 @@ def test_postgresql_reads_what_is_ready_in_index_order(filled: SqlStore, ready: 
 @pytest.mark.postgres
 @pytest.mark.parametrize("timed", list(Timed))
 def test_postgresql_reads_what_is_due_by_range(filled: SqlStore, timed: Timed) -> None:
-    plan = " ".join(postgres_plan(filled, order.timed_branch(filled.database.dialect, timed)))
+    plan = " ".join(postgres_plan(filled, acquire.timed_branch(filled.database.dialect, timed)))
     assert "using coordination_partitions_timed" in plan
     assert re.search(r"Index Cond: .*timed = \d.*due_at <=", plan)
 

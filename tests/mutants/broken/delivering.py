@@ -62,8 +62,7 @@ MUTANTS = (
         "            else:\n                self._batches.rotate(-1)\n                return\n",
         "S13: progress is saved beyond records that nobody has acknowledged",
         Tested(
-            "tests/unit/delivery/test_checkpoints.py::"
-            "test_s13_scenario_45_a_negative_stops_at_the_last_good_position"
+            "tests/unit/delivery/test_checkpoints.py::test_s13_scenario_45_a_negative_stops_at_the_last_good_position"
         ),
     ),
     Mutant(

@@ -113,9 +113,7 @@ MUTANTS = (
         "            if not rights.allow(place):\n",
         "            if rights is None:\n",
         "F4: who may write into the store says what the supplier deletes and calls",
-        Tested(
-            "tests/unit/systems/test_rights.py::test_f4_what_nobody_has_allowed_stays_and_says_how_it_is_allowed"
-        ),
+        Tested("tests/unit/systems/test_rights.py::test_f4_what_nobody_has_allowed_stays_and_says_how_it_is_allowed"),
     ),
     Mutant(
         "one odd note stops the others",

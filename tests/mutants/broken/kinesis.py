@@ -53,6 +53,8 @@ MUTANTS = (
         "self.exhausted = self.ended and not found",
         "self.exhausted = self.ended",
         "the last record of a shard is lost where Kinesis tells of the end with it",
-        Tested("tests/unit/systems/kinesis/test_shard_reader.py::test_an_end_that_comes_with_records_leaves_them_to_be_landed"),
+        Tested(
+            "tests/unit/systems/kinesis/test_shard_reader.py::test_an_end_that_comes_with_records_leaves_them_to_be_landed"
+        ),
     ),
 )

@@ -32,10 +32,10 @@ from airflow_coordination.systems.sqs.supplier import sqs_notifications
 from airflow_coordination.values.input_errors import CoordinationError
 from tests.kpl import sealed
 from tests.unit.systems.kinesis.service import Service
-from tests.unit.systems.storage import Storage
-from tests.unit.systems.sqs.test_s3_events import Queue, record
 from tests.unit.systems.kinesis.test_shard_reader import LEASE, Client, answer
 from tests.unit.systems.kinesis.test_shard_reader import record as of_kinesis
+from tests.unit.systems.sqs.test_s3_events import Queue, record
+from tests.unit.systems.storage import Storage
 
 ALWAYS = timedelta(0)
 ALL = 100
