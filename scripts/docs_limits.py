@@ -179,7 +179,7 @@ INNER = {
     ("stores.dynamodb.options", "MICROSECOND"),
     ("stores.dynamodb.options", "SECOND"),
     ("stores.sql.steps", "MICROSECOND"),
-    ("stores.sql.queue", "SECONDS"),
+    ("stores.sql.queue", "SHORT_WAY_SECONDS"),
     ("stores.sql.queue", "SLOW"),
     ("stores.sql.queue", "SOON"),
 }

@@ -21,7 +21,7 @@ from scripts.docs_limits import INNER, LIMITS, TIMERS
 from tests.docs.pages import PAGES
 from tests.house.tree import PACKAGE, module_name
 
-ROOMS_WITHOUT_TIMERS = {"board", "cli", "examples", "monitoring", "testing"}
+ROOMS_WITHOUT_TIMERS = {"board", "cli", "examples", "testing"}
 """What people look at, and what they copy: how often a page looks again is said where it is described."""
 
 

@@ -13,7 +13,8 @@ from tests.docs.pages import ROOT
 TEXT = (ROOT / "docs/explanation/read-the-code.md").read_text()
 WALKS = [walk.partition("\n\n**Back up.**")[0] for walk in TEXT.split("<!-- walk -->")[1:]]
 STEP = re.compile(r"\[`([\w/]+\.py)`\]\(\.\./\.\./airflow_coordination/([\w/.]+)\)((?:\s+`\w+`)?)")
-NAMED = re.compile(r"`((?:cli|hooks|leases|outputs|spark|stores|submission)/[\w/]*(?:\.py)?)`")
+ROOMS = "cli|delivery|duties|hooks|leases|monitoring|outputs|planning|protocol|spark|stores|submission|systems|values"
+NAMED = re.compile(rf"`((?:{ROOMS})/[\w/]*(?:\.py)?)`")
 
 
 @pytest.mark.parametrize("walk", WALKS, ids=["completion", "zombie"])

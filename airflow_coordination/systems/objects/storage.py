@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
-import fsspec
-
 from airflow_coordination.systems.objects import s3
 from airflow_coordination.systems.objects.errors import OutputError
 from airflow_coordination.systems.objects.s3 import Upload

@@ -113,8 +113,8 @@ MUTANTS = (
     Mutant(
         "collector takes from a tenure that goes on",
         _COLLECTOR,
-        "fence.token <= partition.token and not partition.held_under(fence)",
-        "fence.token <= partition.token",
+        "over = partition is not None and fence.token <= partition.token and not partition.held_under(fence)",
+        "over = partition is not None and fence.token <= partition.token",
         "S12: blocks are deleted while they are written",
         _collected("test_a_tenure_that_goes_on_keeps_everything"),
     ),

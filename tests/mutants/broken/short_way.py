@@ -110,7 +110,7 @@ MUTANTS = (
     Mutant(
         "the short way is never taken again",
         _SHORT_WAY,
-        "missed is None or self.clock() - missed >= SECONDS",
+        "missed is None or self.clock() - missed >= SHORT_WAY_SECONDS",
         "missed is None",
         "P1: one crashed partition makes a process slow for ever",
         _RESTS,

@@ -25,8 +25,8 @@ MUTANTS = (
     Mutant(
         "SQL: living partition created again",
         _CREATE,
-        "        WHERE deleted = 1 AND create_op <> :op RETURNING 1",
-        "        WHERE create_op <> :op RETURNING 1",
+        "updated_at = {now}\n        WHERE deleted = 1 AND create_op <> :op RETURNING 1",
+        "updated_at = {now}\n        WHERE create_op <> :op RETURNING 1",
         "S3, S10: creating twice resets what is there",
         _SIMULATED,
     ),

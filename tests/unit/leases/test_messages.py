@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.values import errors
+from airflow_coordination.values import errors, input_errors
 from airflow_coordination.values.fence import Ending, Fence
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
 from airflow_coordination.values.status import Outcome
@@ -21,17 +21,17 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         InvalidInputError("priority", 1.5, "is not a whole number", "Give an int"),
         "priority=1.5: is not a whole number. Give an int",
     ),
-    (errors.InvalidKeyError("key", "", "is empty", "Give one"), "key='': is empty. Give one"),
+    (input_errors.InvalidKeyError("key", "", "is empty", "Give one"), "key='': is empty. Give one"),
     (
-        errors.PayloadError("payload", [1], "is list, not a JSON object", "Give a dict"),
+        input_errors.PayloadError("payload", [1], "is list, not a JSON object", "Give a dict"),
         "payload=[1]: is list, not a JSON object. Give a dict",
     ),
     (
-        errors.ProgressStateError("progress_state", "{", "is corrupt", "Repair it"),
+        input_errors.ProgressStateError("progress_state", "{", "is corrupt", "Repair it"),
         "progress_state='{': is corrupt. Repair it",
     ),
     (
-        errors.SettingsError("store.x", "x", "is not an option here", "Did you mean 'y'?"),
+        input_errors.SettingsError("store.x", "x", "is not an option here", "Did you mean 'y'?"),
         "store.x='x': is not an option here. Did you mean 'y'?",
     ),
     (
@@ -60,12 +60,12 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "No Java is found on worker 'w'. Install Java 17 or 21. No partition is charged with this.",
     ),
     (
-        errors.UnknownParentError("2013-02", "2013-01"),
+        input_errors.UnknownParentError("2013-02", "2013-01"),
         "parents='2013-01': does not exist, and partition '2013-02' comes after it. "
         "Create parents before their children, or leave out a parent that there is nothing to wait for",
     ),
     (
-        errors.ParentCycleError(("a", "b")),
+        input_errors.ParentCycleError(("a", "b")),
         "parents='a': goes in a circle, so that none of them could ever start: 'a' → 'b' → 'a'. "
         "Leave out the one that is no parent",
     ),
@@ -128,9 +128,8 @@ def test_an_error_survives_the_way_between_processes(error: CoordinationError) -
 
 
 def test_every_error_of_the_tree_has_its_message_here() -> None:
-    tree = {kind for _, kind in inspect.getmembers(errors, inspect.isclass) if issubclass(kind, CoordinationError)} - {
-        CoordinationError
-    }
+    classes = [kind for module in (errors, input_errors) for _, kind in inspect.getmembers(module, inspect.isclass)]
+    tree = {kind for kind in classes if issubclass(kind, CoordinationError)} - {CoordinationError}
     assert tree == {type(error) for error, _ in MESSAGES}
     drawn = inspect.getdoc(errors) or ""
     assert all(kind.__name__ in drawn for kind in tree)

@@ -195,8 +195,8 @@ def test_source_s2_one_odd_record_among_a_hundred_is_landed_with_them(monkeypatc
 
 
 def _suppliers() -> set[str]:
-    """Return the classes in the room that are called with the global state, or see their source."""
-    root = Path(airflow_coordination.sources.__file__).parent
+    """Return the classes of systems that are called with the global state, or see their source."""
+    root = Path(airflow_coordination.systems.__file__).parent
     found = set()
     for path in root.rglob("*.py"):
         for each in ast.walk(ast.parse(path.read_text())):

@@ -23,7 +23,7 @@ from airflow_coordination.values.input_errors import SettingsError
 Check = Callable[..., str]
 CHECK = """
 from airflow_coordination.leases import SettingsError
-from airflow_coordination.spark.session import check_distributions
+from airflow_coordination.systems.spark.session import check_distributions
 try:
     check_distributions()
     print("whole")
