@@ -1,4 +1,4 @@
-"""The lease protocol. Pure Python, standard library only, no I/O of its own."""
+"""Who may do what to a source: the coordinator and its parts. Pure Python, standard library only, no I/O of its own."""
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
@@ -35,6 +35,7 @@ from airflow_coordination.values.input_errors import (
     SettingsError,
     UnknownParentError,
 )
+from airflow_coordination.values.names import compose_source
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
@@ -85,4 +86,5 @@ __all__ = [
     "SupplierRun",
     "Swept",
     "UnknownParentError",
+    "compose_source",
 ]
