@@ -1,4 +1,4 @@
-"""The command that looks whether all is well: a list of small looks, each in the file of its subject."""
+"""``doctor``: a list of small looks at this host, the output root and the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The check of what is published, for ``doctor``: readers must understand each manifest, and may not obey every one."""
+"""``doctor``'s looks at what a store holds for others: published manifests, and notes that wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One batch of records whose source waits for an answer (Data Prepper: ``AcknowledgementSet``).
+"""One batch of records whose source waits for an answer (Data Prepper: ``AcknowledgementSet``), and its error.
 
 Whoever's call ends a set, by the last release, by ``complete`` or by the look that finds it expired, runs its
 callback, in the same thread and outside the lock. There is no other thread, and a set that has ended cannot expire: so

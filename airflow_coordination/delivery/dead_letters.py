@@ -1,4 +1,4 @@
-"""The records that a sink refused for good, as lines of JSON: what, by whom, why."""
+"""Records that a sink refused for good: as lines of JSON, and as Data Prepper's dead-letter queue stores them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Doing what notes say, and taking them away: by the driver right after its ending, later by whoever finds them."""
+"""What follows endings: from ``then=`` to a note and back, told to people, done by whoever finds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cleaning up: parents that have finished go when their children have begun (KCL: ``LeaseCleanupManager``)."""
+"""What goes: finished parents whose children have begun (KCL: ``LeaseCleanupManager``), and what ended long ago."""
 
 from __future__ import annotations
 

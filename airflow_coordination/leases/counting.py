@@ -1,4 +1,4 @@
-"""Counters of what became of records: of accepted steps only, so that no record of a lost tenure is among them."""
+"""What a worker counts: records of accepted steps, and how far behind the newest one it is."""
 
 from __future__ import annotations
 

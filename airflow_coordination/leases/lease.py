@@ -1,4 +1,4 @@
-"""A lease, and the chain of its tenure's writes."""
+"""A lease, the chain of its tenure's writes, and how its owner asks to end it."""
 
 from __future__ import annotations
 

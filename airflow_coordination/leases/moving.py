@@ -1,4 +1,4 @@
-"""Moving a source to another store, the first half: reading whole lives, while nobody works on them.
+"""Moving a source to another store: reading whole lives while nobody works on them, and letting them go on there.
 
 Fences go on, never back: a partition keeps its token, its generation, its counts, its progress and what it has
 published. The ring of its endings stays behind, because late owners ask the store in which their tenure was.

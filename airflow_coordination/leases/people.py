@@ -1,4 +1,4 @@
-"""What people do to partitions: conditioned on what they saw, and audited in the same step."""
+"""What people do to partitions and to a whole source: conditioned on what they saw, audited in the same step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who works on a source: each worker holds a lease in an internal source beside it, so its death is seen as any other.
+"""The workers of a source: a lease of each in an internal source; asking, handing over, stealing.
 
 Source: KCL 3.x has its workers write metrics entries, which stay for hours after a clean stop (issue 1472); KCL 2.x
 knows only workers that hold a lease. The internal source is kept as Data Prepper keeps a source's global state.

@@ -1,4 +1,4 @@
-"""One partition in a line: what it is, who holds it, and what happens to it next."""
+"""In a line each: a partition, what parked ones failed of, and what became of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One driver process's own directory under one fence, and the blocks it finishes there."""
+"""One driver's own directory under one fence, the blocks it finishes there, and how these are checked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deletes the blocks that no reader can ever follow, aborts the uploads into them, and touches nothing else.
+"""Deletes blocks that no reader can follow, uploads into them, and lists of notes that no ending has taken.
 
 What makes it safe beside running publishers is the order of reads. First the directories are listed, then
 the partition is read, then its head records. A block can only become published through the staged blocks

@@ -1,4 +1,4 @@
-"""The immutable manifest: which files a block consists of, and which block it adds to."""
+"""The immutable manifest: a block's files and what it adds to; and the chain of them, read side by side."""
 
 from __future__ import annotations
 

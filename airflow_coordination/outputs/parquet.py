@@ -1,4 +1,4 @@
-"""Row count and Spark schema from a Parquet file's footer, without any Parquet library.
+"""Row count and Spark schema from a Parquet file's footer, whoever wrote it, without any Parquet library.
 
 A footer is one Thrift struct in the compact protocol (parquet-format, ``FileMetaData``): field 3 is the
 number of rows, field 5 the key-value metadata, in which Spark keeps its own schema; field 2 is the file's own schema,

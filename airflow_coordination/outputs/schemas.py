@@ -1,4 +1,4 @@
-"""Column types of a dataset, over all partitions: which can be read together without changing a value.
+"""Column types of a dataset over all partitions, those of partition columns in directory names among them.
 
 A schema is Spark's JSON text of a ``StructType``. Types may differ where the wider one holds every value of the
 narrower one: whole numbers among themselves, floating ones among themselves, decimals while 38 digits are enough.

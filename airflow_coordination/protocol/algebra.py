@@ -1,4 +1,4 @@
-"""The words that the operation table is said in, and what they mean for plain values.
+"""The words that the operation table is said in, their meaning for plain values, and what a rule is.
 
 Each store says the same words in its engine's language: an SQL text, a condition of DynamoDB. So the table itself
 (:mod:`~airflow_coordination.protocol.rules`) is written once.

@@ -1,4 +1,4 @@
-"""A note of what follows an accepted ending at its source: objects to delete, offsets to commit. A value."""
+"""What follows an accepted ending at its source: the note, the shape of an action, and their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All head records of a source, a dataset or a partition, however many pages they take."""
+"""Reading all pages of a store: head records, and partitions whose keys begin alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A partition: what a supplier makes, and what a store holds of it. All frozen."""
+"""A partition: what a supplier makes with its parents, and what a store holds of it. All frozen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the store and its reports say: head records, and the numbers of what was done and can be done."""
+"""What a store says: answers to writes, head records, and numbers of what was done and can be done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many leases a worker takes now, and whom it asks for some, so that all workers of a source end up with as many.
+"""The workers of a source as its store shows them, how many leases this one takes, and whom it asks for some.
 
 The rules are in ``streams/shares``, the steps in ``leases/wanting``.
 """

@@ -1,4 +1,4 @@
-"""Stops a running partition function: first its Spark jobs, then the function itself (promise L7)."""
+"""Stops a running partition function: its Spark jobs, then itself (promise L7); forked children are spared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several tenures at a time in one Spark application, each in a thread of its own (KCL: a worker's shard consumers).
+"""Several tenures at a time in one Spark application, each in a thread of its own, within one budget (KCL).
 
 The calling thread acquires, hears of SIGTERM, which Python gives to the main thread only, and yields the endings. A
 member's thread goes on by itself with a partition that it acquired as it completed the one before, because nobody else

@@ -1,4 +1,4 @@
-"""Addresses of stores and databases: the secrets in them, and their public part.
+"""Addresses of stores and databases: their grammar, the secrets in them, and their public part.
 
 Both work on any text, for what is misspelt is what gets printed. An address is shown when every part of it is known to
 be what it seems; of anything else, the scheme.

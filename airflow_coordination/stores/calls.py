@@ -1,4 +1,4 @@
-"""One call of the store: what it is about, and what an engine's exception means for it."""
+"""One call of a store: what it is about, what an engine's exception means for it, and the schema it needs (S16)."""
 
 from __future__ import annotations
 

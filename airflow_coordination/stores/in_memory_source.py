@@ -1,4 +1,4 @@
-"""What the in-memory store keeps of one source."""
+"""What the in-memory store keeps of one source, in the acquisition order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A partition function as Airflow sees it: what the operator injects is no argument of the DAG's author."""
+"""What a DAG's author gives, looked at: a partition function's arguments, and run dates in them."""
 
 from __future__ import annotations
 

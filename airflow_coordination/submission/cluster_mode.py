@@ -1,4 +1,4 @@
-"""Cluster mode: the driver runs elsewhere, the store tells of it, and it outlives its task."""
+"""Cluster mode: the driver runs elsewhere, the store tells of it, it outlives its task; a retry goes on watching."""
 
 from __future__ import annotations
 

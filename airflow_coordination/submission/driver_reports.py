@@ -1,4 +1,4 @@
-"""The reports of a running driver to its task."""
+"""The reports of a running driver, read as text from a process that prints other people's data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The preflight of a submission: what is refused before anything is acquired."""
+"""The preflight of a submission: what is refused, of it and of its worker, before anything is acquired."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory of a task instance over its tries: a mirror in Airflow, never the authority."""
+"""What a task instance remembers over its tries, shows in the grid and tells by assets; never the authority."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error of suppliers whose storage or database cannot be read."""
+"""What suppliers share: their error, the client they ask with, and passes in planned steps that double nothing."""
 
 from __future__ import annotations
 

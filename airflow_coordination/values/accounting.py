@@ -1,4 +1,4 @@
-"""What became of every record: counts that add up, small enough to travel with progress.
+"""Counts of what became of every record: as a delivery makes them, and as a store keeps them.
 
 Two equations must hold before a partition may complete. Over the records: *read = delivered everywhere + dropped +
 unrouted + dead-lettered + failed*. For each sink: *owed = delivered + dead-lettered + failed*.

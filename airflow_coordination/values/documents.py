@@ -1,4 +1,4 @@
-"""JSON documents as the store keeps them: text, limited in size and depth (promises S14, X6)."""
+"""JSON from outside: limited before it is parsed, strict, limited in size and depth (promises S14, X6)."""
 
 from __future__ import annotations
 

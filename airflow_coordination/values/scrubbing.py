@@ -1,4 +1,4 @@
-"""Takes out of a text what looks like a credential, in time that grows with the text and no faster (promise X4).
+"""Texts without credentials: without what looks like one, and without those this process was given (promise X4).
 
 An error holds what its author put there: a page of hex digits, a dump of a file. While a pattern works on it no other
 thread of the process runs, and the lease expires. So the text is cut first, and each character is read a fixed number

@@ -1,4 +1,4 @@
-"""All settings of a source's coordination, merged once into one frozen value."""
+"""All settings of a source's coordination, merged once into one frozen value; concurrency is one of them."""
 
 from __future__ import annotations
 

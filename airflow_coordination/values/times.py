@@ -1,4 +1,4 @@
-"""Time and chance, injected so that the real code runs in virtual time (design decision 12)."""
+"""Time and chance, injected (design decision 12); durations, moments and numbers from outside."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that change something: people's actions, audited, and the store's schema."""
+"""The commands that change something: people's actions, pauses, follow-ups, clean-up, the schema."""
 
 from __future__ import annotations
 

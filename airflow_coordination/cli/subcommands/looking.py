@@ -1,4 +1,4 @@
-"""The commands that only read."""
+"""The commands that only read a partition: what it is, was and waits for, its records, and advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metrics``: one look at the sources, for Prometheus."""
+"""``metrics``: one look at the sources, as Prometheus reads it (Prometheus: *Exposition formats*)."""
 
 from __future__ import annotations
 

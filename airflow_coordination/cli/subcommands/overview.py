@@ -1,4 +1,4 @@
-"""``owners`` and ``sources``: who holds what, and what there is in the store."""
+"""``owners``, ``sources``, ``workers`` and ``shards``: who holds what, and what there is in the store."""
 
 from __future__ import annotations
 

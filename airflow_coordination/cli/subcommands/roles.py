@@ -1,4 +1,4 @@
-"""The command that prints policies for AWS IAM."""
+"""The commands that print what a role needs: a policy for AWS IAM, SQL for PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times, durations, owners and errors in plain words."""
+"""Times, durations, owners, errors and counts of records in plain words."""
 
 from __future__ import annotations
 

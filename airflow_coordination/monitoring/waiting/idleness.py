@@ -1,4 +1,4 @@
-"""Idleness: nobody takes what can be acquired. Told from what several looks saw, never from a clock."""
+"""Idleness: nobody takes what can be acquired; and waking up for it. Told by looks, never by a clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One look at a source: a sweep, and the sight of what it leaves."""
+"""One look at a source: a sweep, the sight of what it leaves, and words about what is parked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parents and children: a child's item says what it waits for, its parent's that somebody does, edge items who.
+"""Parents and children: what a child's item and its parent's say, the edges between them, and stragglers.
 
 The stamp on a parent is the operation of the newest creation that has named it. Whoever completes it reads the stamp,
 **then** the edges, and completes it under the condition that the stamp is the same: so no child is missed that was

@@ -1,4 +1,4 @@
-"""Update and condition expressions, from plain names and values.
+"""Update and condition expressions, from plain names and values, and from the words of the operation table.
 
 Conditions are boto3's own (:class:`boto3.dynamodb.conditions.Attr`); what it has no builder for is the update.
 """

@@ -1,4 +1,4 @@
-"""Looking ahead by the index: what can be acquired, and what can still happen."""
+"""Reads by the index: what can be acquired, what can still happen, and pages of one status."""
 
 from __future__ import annotations
 

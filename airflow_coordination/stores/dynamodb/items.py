@@ -1,4 +1,4 @@
-"""A partition as an item: Data Prepper's attributes by Data Prepper's names, then ours. Absent means null."""
+"""A partition as an item, by Data Prepper's names and then ours (absent means null), and as a row of the index."""
 
 from __future__ import annotations
 

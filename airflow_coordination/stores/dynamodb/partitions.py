@@ -1,4 +1,4 @@
-"""Reading and changing the items of partitions: what all steps have in common."""
+"""Reading and changing the items of partitions, with what is too large for them or ended long ago."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the index: who can be acquired, in the acquisition order, as far as the index knows."""
+"""The acquisition order over the index: crashed, reopened, new, page by page; and the sweeps that refill it."""
 
 from __future__ import annotations
 

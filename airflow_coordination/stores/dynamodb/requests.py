@@ -1,4 +1,4 @@
-"""One request to one table: sent once, its time heard, its exception given the port's meaning."""
+"""Requests to one table: sent once or side by side, the service's own time, and what a process remembers."""
 
 from __future__ import annotations
 

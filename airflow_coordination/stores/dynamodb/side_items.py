@@ -1,4 +1,4 @@
-"""The part of the store that has what lies beside the partitions: head records, ended tenures, follow-ups, actions."""
+"""What lies beside the partitions: head records, ended tenures, follow-ups, actions; items of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An owner's writes: one conditional update each; with head records one transaction."""
+"""An owner's writes, people's, and a source's pause: one conditional update or transaction each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a partition's row, and the way from a row to a value.
+"""The columns of a partition's row, the way from a row to a value, and where a partition waits.
 
 The seed's attributes keep their names in snake case (Data Prepper: ``sourcePartitionKey`` is
 ``source_partition_key``). Times are whole microseconds since 1970, documents are texts.

@@ -1,4 +1,4 @@
-"""The narrow part below the store: connections, transactions and the engine's exceptions.
+"""The narrow part below the store: connections (decision 26), transactions and the engine's exceptions.
 
 Statements go to the driver's own cursor. SQLAlchemy, which costs a process more than its first acquisition, is imported
 where a schema is set up, and nowhere else (decision 0026).

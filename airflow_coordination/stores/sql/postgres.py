@@ -1,4 +1,4 @@
-"""PostgreSQL through psycopg 3: every statement its own transaction, every call with a deadline on both sides."""
+"""PostgreSQL through psycopg 3: its sessions; each statement its own transaction, with a deadline on both sides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this process knows to be used up of the queues in PostgreSQL, and when it looks again (decision 14).
+"""The queue of a source: up to where it is used up, as far as this process knows, and the short way (decision 14).
 
 While any snapshot is held in the database, the index entries of what was acquired stay, and whoever looks from the
 beginning walks over all of them. Who was slow looks once for the floors, and starts at them from then on.

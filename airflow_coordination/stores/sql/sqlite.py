@@ -1,4 +1,4 @@
-"""SQLite: one file on this host, write-ahead log, every commit on disk before it is acknowledged."""
+"""SQLite: one private file on this host, each commit on disk at once, and a queue before its write lock."""
 
 from __future__ import annotations
 

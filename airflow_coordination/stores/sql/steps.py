@@ -1,4 +1,4 @@
-"""Steps that may write records beside their partition: the statement, its parameters, and the records."""
+"""From the protocol's writes to statements, their parameters, and the records beside the partition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One POST, and what its answer means."""
+"""One POST: its address, and what its answer means."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a driver does at the end of its shard: the leases of the children, or none where only a supplier can say."""
+"""What a driver does at the end of its shard: the children's leases, if the stream is still the same one."""
 
 from __future__ import annotations
 

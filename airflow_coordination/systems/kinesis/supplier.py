@@ -1,4 +1,4 @@
-"""The supplier that gives every shard of Kinesis streams a partition."""
+"""The supplier that gives every shard of Kinesis streams a partition, and removes streams nobody asks for."""
 
 from __future__ import annotations
 

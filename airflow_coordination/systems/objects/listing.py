@@ -1,4 +1,4 @@
-"""Objects in a storage, and how a scan asks for them."""
+"""Objects in a storage: how a scan asks for them, and their addresses in a payload."""
 
 from __future__ import annotations
 

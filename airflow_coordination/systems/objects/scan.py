@@ -1,4 +1,4 @@
-"""One scan of a listing: what it remembers between its pages, and what it has left to do."""
+"""One scan of a listing: its pages and partitions, what came late, and what it has left out."""
 
 from __future__ import annotations
 

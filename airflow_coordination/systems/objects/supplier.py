@@ -1,4 +1,4 @@
-"""The supplier of objects: which scan is due, and what it gives (Data Prepper: the supplier of its S3 scan)."""
+"""``object_listing``: the supplier of objects (Data Prepper: the supplier of its S3 scan)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive with which the operator brings our pure rooms to the driver (``--py-files``)."""
+"""The archive of what a driver needs of us (``--py-files``), and its way to the executors of Spark Connect."""
 
 from __future__ import annotations
 

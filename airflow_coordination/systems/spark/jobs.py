@@ -1,4 +1,4 @@
-"""The Spark jobs of one tenure: marked, counted, cancelled."""
+"""The Spark jobs of one tenure: marked, tagged, counted, cancelled, on classic sessions and on Spark Connect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A table's key column: what it is, and where ranges of its rows end."""
+"""A table's key column: its kind, where ranges of its rows end, and a range as a condition."""
 
 from __future__ import annotations
 

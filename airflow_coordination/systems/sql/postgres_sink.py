@@ -1,4 +1,4 @@
-"""A table in PostgreSQL: upserts by record id, fenced."""
+"""A table in PostgreSQL: asked before a record is read what it takes; upserts by record id, fenced."""
 
 from __future__ import annotations
 

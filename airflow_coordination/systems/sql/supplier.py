@@ -1,4 +1,4 @@
-"""The supplier that makes partitions of the rows of an SQL table, by ranges of a key."""
+"""The supplier that makes partitions of the rows of an SQL table, by ranges of a key, pass by pass."""
 
 from __future__ import annotations
 

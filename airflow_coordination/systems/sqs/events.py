@@ -1,4 +1,4 @@
-"""What messages say of objects in S3 and storages like it, whoever has wrapped them on their way: SNS, EventBridge."""
+"""From a queue's messages, whoever has wrapped them, to the objects they speak of, batch by batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A queue of SQS as a supplier sees it: messages that are received, deleted, and hidden for longer."""
+"""A queue of SQS: messages that are received, deleted, and hidden for longer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Creating partitions."""
+"""Creating partitions, with hostile keys, payloads and progress, too."""
 
 from __future__ import annotations
 

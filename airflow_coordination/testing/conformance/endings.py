@@ -1,4 +1,4 @@
-"""Endings: complete, close, fail, give up, and the ring that remembers them."""
+"""Endings: complete, close, fail, give up, the ring that remembers them; completing and acquiring in one commit."""
 
 from __future__ import annotations
 

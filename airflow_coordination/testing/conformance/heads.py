@@ -1,4 +1,4 @@
-"""Head records: moved by the ending, alive after everything else is gone."""
+"""Head records and history: moved and written by the ending, alive after everything else is gone (X11)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lost, late and repeated messages at every call, and crashes at every call."""
+"""Lost, late and repeated messages, crashes, and several writers at once, at every call."""
 
 from __future__ import annotations
 

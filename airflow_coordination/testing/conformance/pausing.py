@@ -1,4 +1,4 @@
-"""Pausing a source: new tenures are held back, owners and sweeps go on; promise X12."""
+"""Pausing a source (X12), and the brake that pauses one by itself (X13)."""
 
 from __future__ import annotations
 

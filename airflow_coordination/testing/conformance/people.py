@@ -1,4 +1,4 @@
-"""People's actions: release, reopen, park, reset, delete; what retract takes back is shown in :mod:`.retracting`."""
+"""People's actions: release, reopen, park, reset, delete, retract."""
 
 from __future__ import annotations
 

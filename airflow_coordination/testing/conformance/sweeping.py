@@ -1,4 +1,4 @@
-"""Sweeps: reopening what is due, reclaiming what has expired."""
+"""Sweeps: reopening what is due, reclaiming what has expired; and what parks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a history keeps the promises: partition by partition, and across them."""
+"""Whether a history keeps the promises: each partition, families, pauses and notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A coordinator whose every call is noted in a history."""
+"""A coordinator whose every call is noted in a history, and whose counts can be compared with it."""
 
 from __future__ import annotations
 

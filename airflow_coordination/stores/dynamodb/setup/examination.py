@@ -1,4 +1,4 @@
-"""A look at the table for ``airflow coordination doctor``: what it is like, and what these credentials may do."""
+"""A look at the table for ``doctor``: what it is like, and what these credentials may do with it."""
 
 from __future__ import annotations
 

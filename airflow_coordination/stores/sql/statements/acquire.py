@@ -1,4 +1,4 @@
-"""Acquiring: by query in the whole order, by key, by hint, and retaking."""
+"""Acquiring: the acquisition order (protocol.md), by query, by key, by hint, and retaking."""
 
 from __future__ import annotations
 

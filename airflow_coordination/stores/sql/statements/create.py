@@ -1,4 +1,4 @@
-"""Creating partitions in pages: what is absent is inserted, tombstones of other operations are revived."""
+"""Creating partitions in pages, with and without parents, and releasing who waits for what has finished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the two engines say differently."""
+"""What the two engines say differently; names and arrays in PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a rule of the operation table to the statement that carries it out on what is found."""
+"""From a rule of the operation table to the statement that carries it out: its words and parameters in SQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The owner's writes: each one update under the fence, the chain's writes also under the operation before."""
+"""Owners', people's and sweeps' writes: one conditional update each, and the records beside it."""
 
 from __future__ import annotations
 
