@@ -13,7 +13,7 @@ from statistics import median
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import KEEP, AcquireNext, End, Tenancy
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from benchmarks.goals import Reading, Readings

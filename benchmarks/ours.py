@@ -7,10 +7,9 @@ from collections.abc import Callable
 from datetime import timedelta
 from math import inf
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import PartitionStore, open_store
 
 SOURCE, OWNER = "flights", "h/d/r/t/0/1"
 _HINTS = 1_000

@@ -17,7 +17,7 @@ from airflow.sdk import DAG, Variable
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 from airflow_coordination.sensors.partitions import PartitionsSensor
-from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.sources import object_listing
 
 DAGS = Path(__file__).resolve().parent
 EXPORT = DAGS.parent / "data" / "united"

@@ -4,11 +4,8 @@ import sys
 
 from pyspark.sql.functions import concat_ws
 
-from airflow_coordination.delivery.routing import DeadLetters, Publish
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.objects.sink import FileSink
+from airflow_coordination import Complete, partition_application
+from airflow_coordination.spark import DeadLetters, DeleteObjects, FileSink, Publish
 
 SCHEMA = """
     year int, month int, day int, dep_time int, sched_dep_time int, dep_delay int, arr_time int, sched_arr_time int,

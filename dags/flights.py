@@ -14,9 +14,9 @@ from pathlib import Path
 
 from airflow.sdk import DAG, ObjectStoragePath, Variable
 
+from airflow_coordination import Checkpoint, PartitionIdentifier
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.sensors.partitions import PartitionsSensor
 
 DAGS = Path(__file__).resolve().parent

@@ -8,8 +8,7 @@ from datetime import timedelta
 
 from pyspark.sql.functions import col
 
-from airflow_coordination.leases.outcomes import Close, Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination import Close, Complete, partition_application
 
 SCHEMA = """
     year int, month int, day int, dep_time int, sched_dep_time int, dep_delay int, arr_time int, sched_arr_time int,

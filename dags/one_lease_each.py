@@ -13,9 +13,8 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 
 def sensors(state):

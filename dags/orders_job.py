@@ -2,8 +2,8 @@
 
 from pyspark.sql.functions import col, from_json
 
-from airflow_coordination.spark.application import partition_application
-from airflow_coordination.systems.kinesis.reader import shard
+from airflow_coordination import partition_application
+from airflow_coordination.spark import shard
 
 ORDER = "id long, amount double"
 

@@ -16,7 +16,7 @@ from airflow.sdk import DAG, Variable
 from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 from airflow_coordination.sensors.partitions import PartitionsSensor
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
+from airflow_coordination.sources import KinesisShards
 
 DAGS = Path(__file__).resolve().parent
 

@@ -2,8 +2,7 @@
 
 from datetime import timedelta
 
-from airflow_coordination.leases.outcomes import Close
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Close, partition_application
 
 
 @partition_application

@@ -9,10 +9,10 @@ from datetime import timedelta
 
 from airflow.sdk import DAG, task
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination import PartitionIdentifier
+from airflow_coordination.operators import CreatePartitionsOperator
+from airflow_coordination.sensors import PartitionsSensor
+from airflow_coordination.spark import Complete
 
 
 def ranges(state):

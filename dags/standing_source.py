@@ -10,9 +10,8 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Asset, task
 
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 READINGS = Asset("readings")
 

@@ -13,10 +13,9 @@ from pathlib import Path
 
 from airflow.sdk import DAG, Asset, AssetWatcher
 
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
-from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
+from airflow_coordination.triggers import ClaimablePartitionsTrigger
 
 CLAIMABLE = Asset(
     "meters_claimable",

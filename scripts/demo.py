@@ -40,10 +40,7 @@ from demo.streams import VARIABLE, Streams, streams_running
 from demo.watch import Watch
 from rich.console import Console
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination import CoordinationError, Partition, SourceCoordinator, open_store
 
 HOME = Path(os.environ.get("DEMO_HOME") or CHECKOUT / ".demo").resolve()
 PATIENCE = float(os.environ.get("DEMO_TIMEOUT") or 1800)

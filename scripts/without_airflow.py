@@ -12,12 +12,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import airflow_coordination
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination import Complete, PartitionStatus, SourceCoordinator, drain, open_store, read_completed
 
 ROOMS = ("leases", "outputs", "stores", "spark", "sources", "sinks", "streams", "acknowledgments", "cli", "testing")
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}

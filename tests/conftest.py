@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from scripts.java_packages import jars
 from scripts.npm_packages import packages

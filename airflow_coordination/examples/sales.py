@@ -17,10 +17,9 @@ from typing import Any
 
 from airflow.sdk import DAG
 
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.leases import PartitionIdentifier
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 HERE = Path(__file__).resolve().parent
 SOURCE, STORE = "quickstart", "coordination_quickstart"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 
 @partition_application

@@ -20,9 +20,9 @@ from airflow.sdk import DAG, get_current_context, task
 
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.leases import PartitionIdentifier
+from airflow_coordination.operators import CreatePartitionsOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 HERE = Path(__file__).resolve().parent
 SOURCE, STORE = "quickstart", "coordination_quickstart"

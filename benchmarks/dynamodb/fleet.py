@@ -17,11 +17,10 @@ from uuid import uuid4
 import boto3
 from botocore.config import Config
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.waiting.conclusion import Until, Waiting, WaitTerms
 from airflow_coordination.monitoring.waiting.observation import Observation
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from benchmarks.dynamodb.data_prepper import DataPrepper, make_table
 from benchmarks.dynamodb.requests import Requests, Tally
 

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from uuid import uuid4
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from benchmarks.dynamodb.fleet import REGION, make_client
 from benchmarks.dynamodb.requests import Requests
 from benchmarks.goals import Reading, Readings

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 import psycopg
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores import open_store
 from benchmarks.ours import OWNER, SOURCE, Ours
 
 _TABLE = """

@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import Turn, Turns, cpu, of_pairs, ratio, typical
 from benchmarks.harness.postgres import Cluster, cpu_of

@@ -2,9 +2,8 @@
 
 import sys
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import PartitionStore, open_store
 
 
 def one_lease(url: str, source: str, owner: str, hint: str) -> PartitionStore:

@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 import psycopg
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.stores import open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.postgres import plain
 from benchmarks.harness.run import Run

@@ -16,12 +16,8 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
+from airflow_coordination import Complete, SourceCoordinator, drain, open_store, read_completed
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run

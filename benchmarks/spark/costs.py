@@ -22,10 +22,7 @@ from urllib.parse import urlsplit
 
 from py4j.java_gateway import GatewayClient
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 
 _CALL = re.compile(r"c\n\w+\n(\w+)\n")
 _RELEASE = "m\n"

@@ -19,14 +19,8 @@ from zipfile import ZipFile
 
 import psycopg
 
-from airflow_coordination.delivery.routing import Publish
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.sink import FileSink
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
+from airflow_coordination import Complete, SourceCoordinator, drain, open_store
+from airflow_coordination.spark import FileSink, OpenSearchSink, PostgresSink, Publish
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run

@@ -12,10 +12,7 @@ from statistics import median
 from typing import Any
 from urllib.parse import urlsplit
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.run import Run
 from benchmarks.spark import submits

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE, HandOver
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import SourceCoordinator, open_store
+from airflow_coordination.leases import HandOver
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run

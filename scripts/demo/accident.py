@@ -10,10 +10,8 @@ from pathlib import Path
 
 import psutil
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination import Partition, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.values.status import PartitionStatus
 from demo.problems import DemoError
 from demo.processes import of_demo, variable
 

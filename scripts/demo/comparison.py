@@ -11,8 +11,8 @@ from typing import Any
 
 from rich.table import Table
 
+from airflow_coordination import open_store
 from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.stores.opening import open_store
 from demo.data import Digest
 from demo.place import PREFIX, STORE, Place
 from demo.problems import DemoError, tail

@@ -11,8 +11,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination import Partition, PartitionStatus
 
 STYLES = {
     PartitionStatus.UNASSIGNED: "dim",

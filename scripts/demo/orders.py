@@ -5,11 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import Partition, PartitionStatus, SourceCoordinator, open_store
 from airflow_coordination.systems.kinesis.shards import ShardLease
-from airflow_coordination.values.status import PartitionStatus
 from demo.comparison import seen_by_readers
 from demo.display import Display
 from demo.place import Place

@@ -12,7 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from airflow_coordination.spark.completed import read_completed
+from airflow_coordination import read_completed
 from demo.data import CHECKSUM_DIGITS
 from demo.place import PREFIX, STORE
 

@@ -11,7 +11,7 @@ import os
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from airflow_coordination.spark.completed import read_completed
+from airflow_coordination import read_completed
 from demo.place import PREFIX, STORE
 from demo.streams import SOURCE
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination import Partition, PartitionStatus, SourceCoordinator
 from demo.accident import Accident
 from demo.data import MONTHS
 from demo.display import Display, worker

@@ -16,10 +16,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from tests.engines.ports import free_ports
 from tests.engines.postgres import fresh_database

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in
 from tests.system.harness import START_UP, wait_for
 

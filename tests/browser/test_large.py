@@ -13,7 +13,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Request, expect
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from tests.browser.conftest import CHROMIUM, LARGE_SOURCES, keep, log_in, logged_in
 from tests.share import LARGE

@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.stores import open_store
 
 THREADS, PROCESSES, PARTITIONS = 8, 4, 200
 DRAINED = {

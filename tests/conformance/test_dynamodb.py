@@ -8,9 +8,9 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.testing.conformance.kit import StoreConformance, StoreFactory
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.testing.conformance import StoreConformance
+from airflow_coordination.testing.conformance.kit import StoreFactory
 from tests.integration.dynamodb.engine import patient_client
 
 pytestmark = [pytest.mark.slow]

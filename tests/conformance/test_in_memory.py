@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.testing.conformance.kit import StoreConformance, StoreFactory
+from airflow_coordination.testing.conformance import StoreConformance
+from airflow_coordination.testing.conformance.kit import StoreFactory
 
 
 class TestInMemory(StoreConformance):

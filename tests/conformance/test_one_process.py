@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases import CoordinationError, SettingsError
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 REMEDY = "Use sqlite:////path/to/coordination.db on one machine, or postgresql+psycopg://user@host/database"
 CALLS: dict[str, Callable[[InMemoryStore], Any]] = {

@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.columns import AUDIT, FOLLOW_UPS, HEADS, HISTORY, PARTITIONS, SOURCES
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.kit import StoreConformance, StoreFactory
+from airflow_coordination.testing.conformance import StoreConformance
+from airflow_coordination.testing.conformance.kit import StoreFactory
 from tests.engines.postgres import fresh_database
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]

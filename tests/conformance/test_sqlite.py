@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.testing.conformance.kit import StoreConformance, StoreFactory
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.conformance import StoreConformance
+from airflow_coordination.testing.conformance.kit import StoreFactory
 
 
 class TestSqlite(StoreConformance):

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.spark.lease import PartitionLease
+from airflow_coordination.leases import Lease
+from airflow_coordination.spark import PartitionLease
 from scripts.docs_build import BUILT, PAGES, REFERENCE
 from scripts.docs_promises import PROMISES, ROOT, named_after
 from tests.docs.test_inline_code import wrong_code

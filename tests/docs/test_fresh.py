@@ -11,10 +11,9 @@ import airflow_coordination.outputs
 import airflow_coordination.sources
 import airflow_coordination.spark
 from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
+from airflow_coordination.follow_ups import FollowUpError
+from airflow_coordination.leases import CoordinationError, Metric
 from airflow_coordination.planning.shards.lineage import InconsistentListingError
-from airflow_coordination.protocol.follow_up import FollowUpError
-from airflow_coordination.protocol.metrics import Metric
-from airflow_coordination.values.input_errors import CoordinationError
 from scripts.docs_build import python
 from scripts.docs_generate import MARKED, ROOT, WRITERS, fresh
 from scripts.docs_limits import INNER, LIMITS, TIMERS

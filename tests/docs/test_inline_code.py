@@ -11,12 +11,9 @@ from importlib import import_module
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Lease, Partition, SourceCoordinator
 from airflow_coordination.outputs.attempts import OpenBlock
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.systems.kinesis.reader import ShardBatch, ShardBatches
+from airflow_coordination.spark import PartitionLease, ShardBatch, ShardBatches
 from tests.docs.pages import PAGES, label
 from tests.house.tree import PACKAGE, ROOT
 

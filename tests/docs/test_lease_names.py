@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.follow_ups import CommitOffsets
+from airflow_coordination.leases import InvalidInputError
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.systems.kafka.offsets import CommitOffsets
-from airflow_coordination.values.input_errors import InvalidInputError
 from tests.docs.pages import PAGES, ROOT
 
 _NAMED = re.compile(r"(?<![\w./])lease\.([a-z_]+)")

@@ -12,9 +12,7 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination import PartitionStatus, SourceCoordinator, open_store
 from tests.docs.pages import ROOT
 from tests.engines.postgres import find_binaries
 

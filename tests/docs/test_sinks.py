@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination import sinks, spark
-from airflow_coordination.systems.sink import Guarantee
+from airflow_coordination.sinks import Guarantee
 from tests.docs.pages import ROOT
 
 PAGE = ROOT / "docs/reference/sinks.md"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.stores.dynamodb import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.testing.clock import FakeClock
 from tests.model.stores import StoreSetup, dynamodb, in_memory, sql
 from tests.simulation.dynamodb.engine import Engine

@@ -10,10 +10,10 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.dynamodb.options import SHORTEST_TTL, DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb.options import SHORTEST_TTL
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.columns import PARTITIONS
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.status import PartitionStatus

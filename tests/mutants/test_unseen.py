@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.errors import PartitionUpdateError

@@ -11,9 +11,8 @@ from typing import Final
 
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.testing.history.log import FileLog
-from airflow_coordination.testing.history.recorder import CountedCoordinator, RecordedCoordinator
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.history import CountedCoordinator, FileLog, RecordedCoordinator
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.times import Randomness, SystemClock
 from tests.processes.stores import DiskWatch

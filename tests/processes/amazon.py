@@ -5,9 +5,9 @@ from __future__ import annotations
 import boto3
 
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.client import CONFIG
 from airflow_coordination.stores.dynamodb.options import options_of
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from tests.conftest import AMAZON
 
 _SESSION = boto3.Session(

@@ -13,17 +13,19 @@ from pathlib import Path
 from typing import IO, Final
 from zlib import crc32
 
-from airflow_coordination.testing.history.check import (
+from airflow_coordination.testing.history import (
+    Kind,
+    Model,
+    Operation,
+    Told,
     Violation,
-    each_partition_is_linearizable,
     fences_are_unique,
     metrics_are_exact,
-    nothing_is_forgotten_early,
+    read_logs,
     the_global_state_grows,
 )
-from airflow_coordination.testing.history.log import read_logs
-from airflow_coordination.testing.history.model import Model
-from airflow_coordination.testing.history.operations import GRANTS, Kind, Operation, Told
+from airflow_coordination.testing.history.check import each_partition_is_linearizable, nothing_is_forgotten_early
+from airflow_coordination.testing.history.operations import GRANTS
 
 SHARES: Final = 32
 """Into so many parts the partitions are divided."""

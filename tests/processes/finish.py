@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from airflow_coordination.testing.history.recorder import RecordedCoordinator
+from airflow_coordination.testing.history import RecordedCoordinator
 from tests.processes.actor import key_of
 from tests.simulation.behaviour import bring_to_an_end
 

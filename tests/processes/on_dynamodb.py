@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions
 from scripts.java_packages import VERSIONS, jars
 from tests.conftest import AMAZON
 from tests.engines.dynamodb_local import dynamodb_local

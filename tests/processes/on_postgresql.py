@@ -12,7 +12,7 @@ from typing import Final
 import psycopg
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from tests.engines.postgres import PrivateServer, private_server
 from tests.faults.postgres_connections import FaultyConnections, NetFault, faulty_connections
 from tests.processes.stores import KILLED, STOPPED

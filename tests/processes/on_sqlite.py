@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from tests.processes.stores import KILLED, NOTES, STOPPED
 
 DISK_FULL: Final = "the disk full until a write was refused for it"

@@ -14,13 +14,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.testing.history.check import Violation
-from airflow_coordination.testing.history.log import FileLog
-from airflow_coordination.testing.history.model import Model
-from airflow_coordination.testing.history.operations import Told
-from airflow_coordination.testing.history.recorder import RecordedCoordinator
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.history import FileLog, Model, RecordedCoordinator, Told, Violation
 from airflow_coordination.values.settings import Settings
 from tests.processes.actor import SOURCE, ProcessSpec
 from tests.processes.examine import Examination, Findings

@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any, Final
 
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import Checkpoint
-from airflow_coordination.values.fence import Fence
+from airflow_coordination.leases import Checkpoint, Fence, Lease
 from tests.processes.actor import READY, Actor, ProcessSpec, address, key_of
 from tests.simulation.behaviour import EXPECTED
 from tests.simulation.processes import ACTIONS

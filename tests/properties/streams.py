@@ -9,10 +9,17 @@ import random
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from airflow_coordination.planning.shards.lineage import Lineage
-from airflow_coordination.planning.shards.plan import NewLease, at_shard_end, first, plan
-from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
-from airflow_coordination.planning.shards.shard import Shard
+from airflow_coordination.streams import (
+    TRIM_HORIZON,
+    Lineage,
+    NewLease,
+    Position,
+    Shard,
+    Start,
+    at_shard_end,
+    first,
+    plan,
+)
 
 _LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -10,8 +10,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.systems.kinesis.aggregation import UserRecord, deaggregate
-from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
+from airflow_coordination.streams import Checkpoint, UserRecord, deaggregate
 from tests.kpl import MAGIC, aggregate, sealed
 
 _PATH = list(sys.path)

@@ -13,13 +13,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Lease, PartitionNotOwnedError, SourceCoordinator
 from airflow_coordination.planning.shares import shares
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.settings import BALANCE_INTERVAL, Balancing
 from airflow_coordination.values.times import Randomness
 

@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.sources import KinesisShards
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.systems.kinesis import supplier as module
 from airflow_coordination.systems.kinesis.shard_end import create_children
 from airflow_coordination.systems.kinesis.shards import ShardLease
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.errors import PartitionUpdateError
-from airflow_coordination.values.status import PartitionStatus
 from tests.unit.systems.kinesis.service import Service
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import random
 from datetime import UTC, datetime
 
-from airflow_coordination.planning.shards.lineage import Lineage
-from airflow_coordination.planning.shards.plan import plan
-from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
+from airflow_coordination.streams import TRIM_HORIZON, Lineage, Position, plan
 from airflow_coordination.testing.cases.kcl import kcl_plan
 from tests.properties.streams import Stream
 

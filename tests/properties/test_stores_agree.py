@@ -15,10 +15,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from tests.properties.machine import Machine
 from tests.simulation.dynamodb.engine import Engine

@@ -9,7 +9,7 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from unittest.mock import patch
 
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from scripts.java_packages import jars
 from tests.engines.dynamodb_local import dynamodb_local
 from tests.engines.postgres import fresh_database, private_postgres

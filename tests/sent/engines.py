@@ -11,10 +11,10 @@ from pathlib import Path
 from unittest.mock import patch
 
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import children, creating
 from airflow_coordination.stores.dynamodb import queue as sweeping
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock

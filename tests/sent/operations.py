@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_coordination.leases import PartitionIdentifier, PartitionNotOwnedError
 from airflow_coordination.monitoring.waiting.conclusion import Until, Waiting, WaitTerms
 from airflow_coordination.monitoring.waiting.observation import Observation
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark.balance import look_at
 from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.status import ASSIGNED
 from tests.sent.place import HOUR, OPERATIONS, Place, Steps, joined, operation, some_held
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Create
 from airflow_coordination.testing.clock import FakeClock

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final, TypeVar
 
+from airflow_coordination.leases import Block, Fence, Lease
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.testing.history.recorder import RecordedCoordinator
+from airflow_coordination.testing.history import RecordedCoordinator
 from airflow_coordination.values.accounting import Accounting, SinkCounts
-from airflow_coordination.values.blocks import Block, Mode
+from airflow_coordination.values.blocks import Mode
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionNotOwnedError
-from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.times import Clock, Randomness
 from tests.simulation.clocks import VirtualHeartbeat

@@ -6,7 +6,7 @@ import threading
 from datetime import UTC, datetime, timedelta
 
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.testing.history.recorder import CountedCoordinator
+from airflow_coordination.testing.history import CountedCoordinator
 from tests.simulation.world import EPOCH, Process, World
 
 START = datetime.fromtimestamp(EPOCH, UTC)

@@ -7,11 +7,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.leases import Checkpoint, Fence, Lease
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.testing.history.operations import Kind, Told
-from airflow_coordination.values.fence import Fence
+from airflow_coordination.testing.history import Kind, Told
 from tests.simulation.behaviour import EXPECTED, Behaviour, bring_to_an_end
 from tests.simulation.clocks import ProcessClock
 from tests.simulation.faults import Fault

@@ -6,16 +6,17 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from airflow_coordination.testing.history.check import (
+from airflow_coordination.testing.history import (
+    Kind,
+    Told,
     Violation,
     check,
     metrics_are_exact,
-    not_noted,
     pauses_hold,
     the_global_state_grows,
     work_is_not_denied,
 )
-from airflow_coordination.testing.history.operations import Kind, Told
+from airflow_coordination.testing.history.check import not_noted
 from tests.simulation.faults import Fault
 from tests.simulation.processes import Finisher, start_all
 from tests.simulation.setup import SOURCE_ID, Setup

@@ -7,8 +7,7 @@ from collections import Counter, deque
 from dataclasses import replace
 from datetime import timedelta
 
-from airflow_coordination.testing.history.log import MemoryLog
-from airflow_coordination.testing.history.recorder import CountedCoordinator, RecordedCoordinator
+from airflow_coordination.testing.history import CountedCoordinator, MemoryLog, RecordedCoordinator
 from airflow_coordination.values.names import compose_source
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.times import Randomness

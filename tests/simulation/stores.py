@@ -15,12 +15,11 @@ from typing import Any, Final, Protocol
 from unittest.mock import patch
 
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.steps import ASKED_AGAIN
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.columns import PARTITIONS
 from airflow_coordination.testing.history.past_tenures import unremembered
 from airflow_coordination.values.times import Randomness

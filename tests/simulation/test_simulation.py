@@ -7,7 +7,7 @@ import re
 import pytest
 
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.testing.history.operations import Kind
+from airflow_coordination.testing.history import Kind
 from tests.share import SHARE
 from tests.simulation.__main__ import replay
 from tests.simulation.batch import Tally, run

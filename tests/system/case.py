@@ -11,12 +11,11 @@ from typing import Any
 import psutil
 import pyarrow.parquet as pq
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Ending, Fence, Partition, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.fence import Ending, Fence, Owner
+from airflow_coordination.values.fence import Owner
 from tests.system.events import NEXT_RUN, SAME_TASK, Event
 from tests.system.harness import Airflow, is_gone, marked, wait_for
 

@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from tests.engines.postgres import fresh_database
 from tests.system.events import EVENTS
 from tests.system.harness import DAGS, Airflow, environment

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from playwright.sync_api import expect, sync_playwright
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from tests.browser.conftest import CHROMIUM, QUIET, log_in
 from tests.docs.pages import ROOT
 from tests.system.harness import wait_for

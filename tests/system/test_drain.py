@@ -7,8 +7,7 @@ from collections import Counter
 import psutil
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from tests.share import SHARE
 from tests.system.harness import wait_for
 

@@ -12,12 +12,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.leases import Partition, PartitionStatus, Settings, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.spark import read_completed
 from tests.engines.kinesis import connected
 from tests.engines.postgres import fresh_database
 from tests.house.tree import ROOT

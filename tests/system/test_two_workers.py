@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
 from tests.system.harness import wait_for
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.long, pytest.mark.timeout(600)]

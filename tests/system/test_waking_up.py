@@ -8,9 +8,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.values.status import PartitionStatus
 from tests.system.harness import wait_for
 from tests.system.triggerers import Triggerers
 

@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture
 def store():
     """An in-memory store of this test's own."""
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     return open_store("memory://")
 

@@ -9,22 +9,23 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.delivery.routing import DeadLetters, Publish
-from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-from airflow_coordination.systems.http.call import CallUrl
-from airflow_coordination.systems.http.sink import HttpSink
-from airflow_coordination.systems.kafka.offsets import CommitOffsets
-from airflow_coordination.systems.kafka.supplier import kafka_ranges
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.objects.sink import FileSink
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
+from airflow_coordination.sources import KinesisShards, kafka_ranges, object_listing, sql_ranges, sqs_notifications
+from airflow_coordination.spark import (
+    CallUrl,
+    Close,
+    CommitOffsets,
+    Complete,
+    DeadLetters,
+    DeleteMessages,
+    DeleteObjects,
+    FileSink,
+    GiveUp,
+    HttpSink,
+    OpenSearchSink,
+    PostgresSink,
+    Publish,
+)
 from airflow_coordination.systems.rights import FollowUpRights
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
-from airflow_coordination.systems.sql.ranges import sql_ranges
-from airflow_coordination.systems.sqs.deletion import DeleteMessages
-from airflow_coordination.systems.sqs.supplier import sqs_notifications
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 

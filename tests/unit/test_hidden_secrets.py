@@ -15,16 +15,15 @@ from sqlalchemy.engine import make_url
 
 from airflow_coordination.hooks.amazon import AmazonAccess
 from airflow_coordination.hooks.connection import read_connection
+from airflow_coordination.leases import SettingsError
+from airflow_coordination.sources import sql_ranges
+from airflow_coordination.stores import open_store, parse_config
 from airflow_coordination.stores.addresses import public_address
-from airflow_coordination.stores.config import parse_config
 from airflow_coordination.stores.dynamodb.options import options_of
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import inputs_for
 from airflow_coordination.submission.spark_submit import _passwords
 from airflow_coordination.systems.spark.error_text import error_text
-from airflow_coordination.systems.sql.ranges import sql_ranges
-from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.scrubbing import forms, know, without_known
 
 PG = "postgresql+psycopg://u@h/d"
@@ -165,7 +164,7 @@ def test_b4_a_span_tells_an_error_without_its_secret(monkeypatch):
     from types import SimpleNamespace
 
     from airflow_coordination.hooks import telemetry
-    from airflow_coordination.values.fence import Fence
+    from airflow_coordination.leases import Fence
 
     spans = InMemorySpanExporter()
     provider = TracerProvider()

@@ -5,17 +5,15 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.hooks.retries import CoordinationRetryPolicy
+from airflow_coordination.leases import Fence
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
 from airflow_coordination.monitoring.waiting.idleness import Idleness
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.pyspark import LeasedPySparkOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor, RescheduleMemory
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedPySparkOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
+from airflow_coordination.sensors.partitions import RescheduleMemory
 from airflow_coordination.submission.task_instance import TaskMemory
-from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
-from airflow_coordination.triggers.partitions import PartitionsTrigger
-from airflow_coordination.values.fence import Fence
+from airflow_coordination.triggers import ClaimablePartitionsTrigger, PartitionsTrigger
 
 PATHS = {
     PartitionsTrigger: "triggers.partitions",

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 
 from airflow_coordination.get_provider_info import get_provider_info
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.leases import Settings
 
 INFO = get_provider_info()
 

@@ -7,9 +7,9 @@ import pytest
 
 import airflow_coordination
 from airflow_coordination.hooks.retries import PartitionFailedError
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.remedies import AIRFLOW, about, command, opened_by, shell_of, typed
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.submission.lease_choice import LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.values.names import compose_source

@@ -4,9 +4,7 @@ import sys
 
 from work import write
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import Complete, drain, open_store
 from airflow_coordination.systems.spark.connect import connect_session
 
 

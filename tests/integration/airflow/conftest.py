@@ -43,7 +43,7 @@ def spark_submit_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def store_url(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A new SQLite store, set up, behind the connection ``coordination_default``."""
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     url = f"sqlite:///{tmp_path / 'coordination.db'}"
     store = open_store(url)
@@ -79,7 +79,7 @@ def process(tmp_path, spark_submit_stand_in, run_dag, request):
     """Run one mapped task around a job with this body, with a stand-in for spark-submit; return its task instance."""
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     job = tmp_path / "job.py"
 

@@ -14,7 +14,7 @@ DAG_ID = "one_try"
 def _task(arguments: dict[str, Any]) -> Any:
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     with DAG(DAG_ID, schedule=None):
         return LeasedSparkSubmitOperator(task_id="process", retries=3, **arguments)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 
 
 def store_dag(dag: Any) -> None:
@@ -32,7 +32,7 @@ def flights_behind(connection: dict[str, Any], monkeypatch: pytest.MonkeyPatch) 
 
     :param connection: its fields; ``host`` is the store's URL.
     """
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps(connection))
     store = open_store(connection["host"])

@@ -7,8 +7,7 @@ import re
 import boto3
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -140,9 +139,8 @@ def test_partitions_go_from_supplier_to_a_driver_that_assumes_the_role_itself(
 ):
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-    from airflow_coordination.sensors.partitions import PartitionsSensor
+    from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+    from airflow_coordination.sensors import PartitionsSensor
 
     store = connect(**role(DurationSeconds=3600))
     job = tmp_path / "job.py"

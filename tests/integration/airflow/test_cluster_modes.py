@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.leases import Outcome, PartitionStatus
 from tests.integration.airflow.clusters import Cluster, Pods, resource_manager, write_submit
 from tests.integration.airflow.setup import flights_behind
 from tests.integration.spark.drivers import eventually
@@ -86,7 +86,7 @@ def run(run_dag, request):
     """Run one mapped task; return its task instance."""
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     def run(application, **arguments):
         own = {"source": "flights", "retry_delay": timedelta(0), **YARN}

@@ -8,8 +8,8 @@ from contextlib import suppress
 import pytest
 
 from airflow_coordination.hooks.identity import AIRFLOW_ID
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 
 pytestmark = pytest.mark.slow
 

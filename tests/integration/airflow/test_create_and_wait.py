@@ -9,18 +9,21 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.values.fence import Owner
-from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import (
+    Checkpoint,
+    InvalidInputError,
+    Owner,
+    PartitionIdentifier,
+    PartitionStatus,
+    SourceCoordinator,
+)
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 @pytest.fixture
 def flights(store_url):
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     return SourceCoordinator(open_store(store_url), "flights", "test", max_failures=1)
 
@@ -49,15 +52,14 @@ SourceCoordinator(open_store(sys.argv[1]), "flights", sys.argv[2]).run_supplier(
 
 
 def create(supplier, **arguments):
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators import CreatePartitionsOperator
 
     return lambda: CreatePartitionsOperator(task_id="create", source="flights", supplier=supplier, **arguments)
 
 
 def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_path, caplog) -> None:
     from airflow_coordination.duties.follow_ups import note_of
-    from airflow_coordination.systems.objects.deletion import DeleteObjects
-    from airflow_coordination.systems.rights import FollowUpRights
+    from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights
 
     file = tmp_path / "read.json"
     file.write_text("records")
@@ -86,7 +88,7 @@ def test_it_cleans_up_where_it_is_told_and_what_is_gone_is_a_parent_still(run, f
 
 
 def sensor(**arguments):
-    from airflow_coordination.sensors.partitions import PartitionsSensor
+    from airflow_coordination.sensors import PartitionsSensor
 
     return lambda: PartitionsSensor(task_id="ready", source="flights", **arguments)
 
@@ -133,7 +135,7 @@ def test_e6_while_a_rival_runs_the_supplier_it_fails_and_names_the_rival(run, fl
 
 def test_e6_the_next_try_of_a_killed_task_lists_at_once(flights, store_url):
     """E6: the first try is killed while its supplier runs; its lease would last for ten minutes."""
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators import CreatePartitionsOperator
 
     ti = SimpleNamespace(dag_id="sales", run_id="r", task_id="create", map_index=-1, try_number=1, stats_tags={})
     killed = subprocess.run([sys.executable, "-c", KILLED_TRY, store_url, owner_of({"ti": ti})], check=False)
@@ -292,8 +294,8 @@ def test_a_dag_of_every_operator_ends_well_when_there_is_nothing_to_do(run_dag, 
     """A skipped sensor skips the mapped task; what follows needs trigger_rule="none_failed"."""
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-    from airflow_coordination.sensors.partitions import PartitionsSensor
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
+    from airflow_coordination.sensors import PartitionsSensor
 
     with DAG("nothing", schedule=None) as dag:
         made = create(lambda state: [])()

@@ -12,9 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.status import Outcome
+from airflow_coordination.leases import Outcome, SourceCoordinator
+from airflow_coordination.stores import open_store
 from tests.integration.airflow.one_try import first_try, next_try
 from tests.integration.spark.drivers import JOBS, ROOT, eventually
 

@@ -14,11 +14,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
+from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.submission.task_instance import TaskMemory
-from airflow_coordination.values.status import Outcome, PartitionStatus
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -41,7 +40,7 @@ class TaggedCounts(CountingMetrics):
 
 @pytest.fixture
 def flights(store_url):
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     coordinator = SourceCoordinator(open_store(store_url), "flights", "test")
     coordinator.create_partitions(["a"])
@@ -280,7 +279,7 @@ def test_x5_a_key_from_the_store_is_never_rendered(run_dag, flights, process, tm
     """Promise X5: a mapped hint that looks like a template stays as it is."""
     from airflow.sdk import DAG, task
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     hostile = "{{ conn.coordination_default.password }}"
     (tmp_path / "job.py").write_text("raise SystemExit(1)")

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 
@@ -17,8 +16,7 @@ def run_on(tmp_path, process, run_dag, store_url):
     """Run a DAG that creates partitions a and b and processes them, for one day; return its task instances by label."""
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
 
     job = tmp_path / "job.py"
     job.write_text("")
@@ -37,7 +35,7 @@ def run_on(tmp_path, process, run_dag, store_url):
 
 
 def completed(store_url, source):
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     return SourceCoordinator(open_store(store_url), source, "test").counts()[PartitionStatus.COMPLETED]
 

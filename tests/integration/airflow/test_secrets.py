@@ -10,8 +10,7 @@ from airflow.sdk.log import redact
 from sqlalchemy import text
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from tests.integration.airflow.setup import flights_behind
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
@@ -180,7 +179,7 @@ def test_b4_a_drivers_jvm_event_log_and_last_error_hold_no_password(tmp_path, fl
     """B4 c, d: with a real Spark; the password was in the JVM's environment, in the event log and in ``last_error``."""
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     monkeypatch.setenv("COORDINATION_STORE", f"postgresql://u:{CANARY}@of-the-command-line/d")
     job, seen, events = tmp_path / "job.py", tmp_path / "seen.json", tmp_path / "events"
@@ -207,7 +206,7 @@ def test_b4_a_drivers_jvm_event_log_and_last_error_hold_no_password(tmp_path, fl
 
 def test_b4_a_driver_that_is_killed_before_it_reads_leaves_nothing(process, store_url, tmp_path, monkeypatch):
     """B4 d: the task removes what is left."""
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     letters = tmp_path / "tmp"
     letters.mkdir()

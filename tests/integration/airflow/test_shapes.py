@@ -7,7 +7,7 @@ import os
 import boto3
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from tests.docs.pages import PAGES, ROOT, label, steps
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -56,7 +56,7 @@ def test_a1_no_documented_dag_is_forgotten():
 @pytest.fixture
 def source(store_url):
     """Return a coordinator of a source in which ``bad`` is parked."""
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     def park(name):
         coordinator = SourceCoordinator(open_store(store_url), name, "test", max_failures=1)
@@ -128,9 +128,8 @@ def test_a1_a_task_that_finds_nothing_does_not_silence_the_last_sensor(
     was green, because Airflow's ``all_done_min_one_success`` skips with any task that was skipped."""
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-    from airflow_coordination.sensors.partitions import PartitionsSensor
+    from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+    from airflow_coordination.sensors import PartitionsSensor
 
     job = tmp_path / "job.py"
     job.write_text("raise SystemExit('no sale at all')")

@@ -19,7 +19,7 @@ JOB = """
 
 def supplier(state):
     state["last"] = 2
-    from airflow_coordination.protocol.partition import PartitionIdentifier
+    from airflow_coordination.leases import PartitionIdentifier
 
     return [PartitionIdentifier(f"part-{i}", payload={"from": 10 * i}) for i in range(2)]
 
@@ -28,12 +28,10 @@ def supplier(state):
 def test_partitions_go_from_supplier_to_published_rows(tmp_path, store_url, run_dag):
     from airflow.sdk import DAG
 
-    from airflow_coordination.leases.coordinator import SourceCoordinator
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-    from airflow_coordination.sensors.partitions import PartitionsSensor
-    from airflow_coordination.stores.opening import open_store
-    from airflow_coordination.values.status import PartitionStatus
+    from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+    from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+    from airflow_coordination.sensors import PartitionsSensor
+    from airflow_coordination.stores import open_store
 
     job = tmp_path / "job.py"
     job.write_text(textwrap.dedent(JOB))

@@ -9,9 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.leases import Outcome, PartitionIdentifier, PartitionStatus, SourceCoordinator
 from tests.engines.ports import free_ports
 from tests.integration.airflow.one_try import next_try
 from tests.integration.airflow.standalone import HOME, HOST, standalone_cluster
@@ -44,7 +42,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def flights(store_url, monkeypatch, cluster):
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     monkeypatch.setenv("SPARK_LOCAL_IP", HOST)
     for mode in ("client", "cluster"):
@@ -57,7 +55,7 @@ def flights(store_url, monkeypatch, cluster):
 def test_our_program_runs_in_client_mode(cluster, flights, run_dag, tmp_path):
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     job = tmp_path / "job.py"
     job.write_text(textwrap.dedent(JOB))
@@ -147,7 +145,7 @@ def test_l2_a_driver_on_the_cluster_outlives_its_killed_task_and_the_next_try_go
 def test_what_cannot_run_on_the_cluster_is_refused_first(cluster, flights, run_dag, capsys, arguments, message):
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     before = cluster.drivers
     with DAG(f"standalone_{next(iter(arguments))}", schedule=None) as dag:

@@ -10,11 +10,9 @@ from airflow.sdk import Connection
 
 from airflow_coordination.hooks.connection import read_connection
 from airflow_coordination.hooks.coordination import CoordinationHook
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SettingsError, SourceCoordinator
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import inputs_for
-from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.airflow.test_slice import JOB
 from tests.integration.stores.elsewhere import build_package
 
@@ -82,7 +80,7 @@ def process(tmp_path, monkeypatch, run_dag):
     """Run one task with a real Spark driver on a partition of this store; return its instance and the coordinator."""
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+    from airflow_coordination.operators import LeasedSparkSubmitOperator
 
     host = f"mystore://{tmp_path}/s.db"
     monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps({"conn_type": "coordination", "host": host}))
@@ -111,7 +109,7 @@ def process(tmp_path, monkeypatch, run_dag):
 
 
 def create(coordinator):
-    from airflow_coordination.protocol.partition import PartitionIdentifier
+    from airflow_coordination.leases import PartitionIdentifier
 
     coordinator.create_partitions([PartitionIdentifier("k", payload={"from": 0})])
 

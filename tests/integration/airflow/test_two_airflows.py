@@ -6,12 +6,8 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_coordination.hooks.identity import AIRFLOW_ID, airflow_id
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.values.errors import DeploymentError
-from airflow_coordination.values.fence import Owner, Place
-from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import DeploymentError, Owner, PartitionStatus, Place, SettingsError, SourceCoordinator
+from airflow_coordination.operators import LeasedSparkSubmitOperator
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -20,7 +16,7 @@ WHEN = datetime(2026, 11, 25, tzinfo=UTC)
 
 @pytest.fixture
 def flights(store_url):
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     coordinator = SourceCoordinator(open_store(store_url), "flights", "test")
     coordinator.create_partitions(["a", "b"])

@@ -10,9 +10,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus, Settings, SourceCoordinator
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
 POLL = 0.3
@@ -20,7 +18,7 @@ POLL = 0.3
 
 @pytest.fixture
 def flights(store_url):
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     return SourceCoordinator(
         open_store(store_url), "flights", "test", settings=Settings(retry_delay=timedelta(seconds=1))
@@ -61,7 +59,7 @@ def waking(store_url):
 
 
 def waiting(**changes):
-    from airflow_coordination.triggers.partitions import PartitionsTrigger
+    from airflow_coordination.triggers import PartitionsTrigger
 
     usual = {
         "source": "flights",
@@ -75,7 +73,7 @@ def waiting(**changes):
 
 
 def watching(**changes):
-    from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
+    from airflow_coordination.triggers import ClaimablePartitionsTrigger
 
     return ClaimablePartitionsTrigger(**{"source": "flights", "poke_interval": POLL} | changes)
 
@@ -299,7 +297,7 @@ def test_the_stored_trigger_is_the_one_in_the_dag_file(store_url):
 
 @pytest.mark.parametrize("name", ["poke_interval", "remind_after"])
 def test_a_watchers_times_are_above_zero(name):
-    from airflow_coordination.values.input_errors import SettingsError
+    from airflow_coordination.leases import SettingsError
 
     with pytest.raises(SettingsError, match=f"{name}=0: is not above zero"):
         watching(**{name: 0})

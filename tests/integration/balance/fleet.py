@@ -5,9 +5,9 @@ import sys
 import time
 from pathlib import Path
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.spark.balance import look_at
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from tests.integration.spark.drivers import eventually
 
 WORKER = Path(__file__).with_name("worker.py")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus
 from tests.integration.balance.fleet import Fleet
 
 pytestmark = pytest.mark.slow

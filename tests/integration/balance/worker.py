@@ -9,11 +9,10 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionNotOwnedError, Settings, SourceCoordinator
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.errors import PartitionNotOwnedError
-from airflow_coordination.values.settings import Balancing, Settings
+from airflow_coordination.stores import open_store
+from airflow_coordination.values.settings import Balancing
 
 
 class Worker:

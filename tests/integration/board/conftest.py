@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from airflow_coordination.board import counting
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from tests.integration.board.auth_managers import OPEN_DAG, SIMPLE, TEAM_DAG, Tokens, users_of
 
@@ -62,7 +62,7 @@ def token(auth_manager: str, airflow_database: None) -> Iterator[Tokens]:
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PartitionStore]:
     """The store of the only connection that the board shows."""
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     url = f"sqlite:///{tmp_path / 'store.db'}"
     monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_DEFAULT", json.dumps({"conn_type": "coordination", "host": url}))

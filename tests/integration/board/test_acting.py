@@ -6,7 +6,7 @@ import pytest
 
 from airflow_coordination.board import acting
 from airflow_coordination.board.action_models import OfferedAction
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import PARKED
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS

@@ -10,9 +10,9 @@ import pytest
 
 from airflow_coordination.board import counting
 from airflow_coordination.board.counting import Counter
+from airflow_coordination.leases import PartitionStatus
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import StoreUnavailableError
-from airflow_coordination.values.status import PartitionStatus
 
 SOURCE, OTHER = "flights|PARTITION", "other|PARTITION"
 

@@ -7,9 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 from airflow_coordination.board import detail, reading
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Owner, SourceCoordinator
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
-from airflow_coordination.values.fence import Owner
 from tests.integration.board.conftest import OURS
 from tests.unit.typed import understood, words
 

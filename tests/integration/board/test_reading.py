@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.remedies import AIRFLOW, command
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.accounting import Accounting, Accounts, SinkCounts

@@ -11,7 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from airflow_coordination.board.acting import ROWS
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from tests.engines.postgres import fresh_database
 from tests.integration.board.conftest import OPEN_DAG, OURS
@@ -34,7 +34,7 @@ _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_datab
 @pytest.fixture(scope="module")
 def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
     """A store with many partitions, of which none is changed."""
-    from airflow_coordination.stores.opening import open_store
+    from airflow_coordination.stores import open_store
 
     with fresh_database(postgres_cluster, postgres_template) as url:
         fill(url, NUMBER)

@@ -10,12 +10,11 @@ from uuid import uuid4
 
 import pytest
 
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.crash_points.killable import Opens, by_calls, by_requests, by_statements
 from tests.integration.dynamodb.engine import Engine

@@ -8,10 +8,9 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock

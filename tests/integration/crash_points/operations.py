@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
+from airflow_coordination.leases import Checkpoint, Partition, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.testing.crash import Fault
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from tests.integration.crash_points.setup import LEASE, MINUTE, Setup, acquired

@@ -8,12 +8,9 @@ from datetime import timedelta
 from itertools import count
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Block, Lease, PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Randomness
 
 MINUTE = timedelta(minutes=1)

@@ -8,14 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.follow_up import Place
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.sink import SinkNotReadyError
+from airflow_coordination.sinks import SinkNotReadyError
+from airflow_coordination.sources import object_listing
+from airflow_coordination.spark import drain, read_completed
+from airflow_coordination.stores import open_store
 from tests.house.tree import ROOT
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]

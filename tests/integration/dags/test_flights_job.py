@@ -6,14 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination import (
+    PartitionIdentifier,
+    PartitionStatus,
+    SourceCoordinator,
+    drain,
+    open_store,
+    read_completed,
+)
+from airflow_coordination.leases import Settings
 from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]
 AT_ONCE = Settings(retry_delay=timedelta(0))

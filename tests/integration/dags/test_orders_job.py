@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from airflow_coordination import spark as spark_room
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.sources import KinesisShards
+from airflow_coordination.spark import drain, read_completed
+from airflow_coordination.stores import open_store
 from tests.engines.kinesis import connected
 from tests.house.tree import ROOT
 from tests.integration.kinesis.stream import MIDDLE, LocalStream

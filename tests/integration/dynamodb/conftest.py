@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine, patient_client
 from tests.integration.dynamodb.table import SharedTable

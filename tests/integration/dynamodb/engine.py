@@ -9,9 +9,8 @@ from typing import Any
 import boto3
 from botocore.config import Config
 
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb.client import CONFIG
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.values.times import Clock
 
 REGION = "us-east-1"

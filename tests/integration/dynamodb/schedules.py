@@ -16,9 +16,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.leases import Lease, Partition, PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.testing.clock import FakeClock
@@ -32,7 +30,7 @@ from airflow_coordination.values.errors import (
 )
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.status import Outcome
 from tests.faults.dynamodb_client import Fault, FaultyClient, by_chance, no_faults
 from tests.faults.dynamodb_lag import LaggingIndex
 from tests.integration.dynamodb.table import SOURCE, SharedTable, block

@@ -6,12 +6,9 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.leases import Block, Lease, Partition, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.times import Clock, Randomness
 from tests.integration.dynamodb.engine import Engine
 

@@ -11,24 +11,23 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.metrics import Metric, full_name
-from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.dynamodb.setup.table import Layout, write_facts
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.errors import (
+from airflow_coordination.leases import (
+    CoordinationError,
+    InvalidInputError,
+    Metric,
     PartitionNotFoundError,
+    ProgressStateError,
     SchemaVersionError,
+    SettingsError,
+    SourceCoordinator,
     StoreThrottledError,
     StoreUnavailableError,
 )
-from airflow_coordination.values.input_errors import (
-    CoordinationError,
-    InvalidInputError,
-    ProgressStateError,
-    SettingsError,
-)
+from airflow_coordination.protocol.metrics import full_name
+from airflow_coordination.stores.dynamodb import DynamoDBStore
+from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.stores.dynamodb.setup.table import Layout, write_facts
+from airflow_coordination.testing.clock import FakeClock
 from tests.faults.dynamodb_client import Fault, FaultyClient, by_chance, no_faults
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.table import SOURCE, SharedTable, acquired, found

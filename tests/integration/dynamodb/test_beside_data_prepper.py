@@ -9,14 +9,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Lease, PartitionStatus, SchemaVersionError, SourceCoordinator
 from airflow_coordination.protocol.results import Swept
 from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.stores.dynamodb.setup.examination import examine
 from airflow_coordination.stores.dynamodb.setup.iam import Role
-from airflow_coordination.values.errors import SchemaVersionError
-from airflow_coordination.values.status import PartitionStatus
 from benchmarks.dynamodb.requests import Requests
 from tests.integration.dynamodb.data_prepper import BASE, DataPrepper
 from tests.integration.dynamodb.engine import Engine

@@ -16,19 +16,15 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, Settings, SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.monitoring.owners import owners
-from airflow_coordination.planning.shards.plan import NewLease
-from airflow_coordination.planning.shards.position import TRIM_HORIZON
-from airflow_coordination.planning.shards.shard import HashRange
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.spark.balance import look_at
 from airflow_coordination.stores.dynamodb.client import make_client
+from airflow_coordination.streams import TRIM_HORIZON, HashRange, NewLease
 from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
 from airflow_coordination.systems.kinesis.shards import Stream
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import ASSIGNED, CLOSED
 from airflow_coordination.values.times import Randomness, SystemClock
 from benchmarks.dynamodb.data_prepper import make_table

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.counting import ENOUGH, FLEET, FLUSH_SECONDS
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Randomness
 from tests.integration.dynamodb.engine import Engine
 

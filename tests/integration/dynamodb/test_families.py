@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb import index_reads as looking
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import TOMBSTONE_LIFE
 from airflow_coordination.stores.dynamodb.children import TOGETHER
 from airflow_coordination.stores.dynamodb.keys import CHILDREN, RELEASING, belonging, blocked
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from tests.integration.dynamodb.engine import Engine
 
 SOURCE = "flights|PARTITION"

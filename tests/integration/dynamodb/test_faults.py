@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus, SourceCoordinator
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
-from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotOwnedError, StoreUnavailableError
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.values.status import Outcome
 from tests.faults.dynamodb_client import Fault, FaultyClient, at
 from tests.integration.dynamodb.table import SharedTable, acquired, block, found, published
 

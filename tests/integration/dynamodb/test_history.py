@@ -12,19 +12,16 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.published import published_accounting
+from airflow_coordination.leases import Block, SettingsError, SourceCoordinator
+from airflow_coordination.outputs import published_accounting
 from airflow_coordination.protocol.port import keeps_history
-from airflow_coordination.stores.dynamodb import items, keys
+from airflow_coordination.stores.dynamodb import DynamoDBStore, items, keys
 from airflow_coordination.stores.dynamodb.setup.examination import examine
 from airflow_coordination.stores.dynamodb.setup.iam import Role
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.history.past_tenures import unremembered
 from airflow_coordination.values.accounting import Accounting, SinkCounts
-from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from benchmarks.dynamodb.data_prepper import make_table
 from benchmarks.dynamodb.requests import Requests

@@ -11,15 +11,13 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.setup.examination import OF_DATA_PREPPER
 from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import PartitionUpdateError
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.moto_iam import User, actions, document
 

@@ -12,9 +12,9 @@ import pytest
 
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.stores.diagnostics import Finding, Verdict
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.setup.examination import OF_DATA_PREPPER, examine
 from airflow_coordination.stores.dynamodb.setup.iam import Role, required
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.moto_iam import User, actions
 

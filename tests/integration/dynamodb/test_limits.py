@@ -8,9 +8,9 @@ import pytest
 from botocore.exceptions import ClientError
 
 from airflow_coordination.protocol.writes import Action
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.items import COMBINATION, KEY, SOURCE, STANDING, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import MAX_ITEM_BYTES, MAX_SORT_KEY_BYTES, check_item, stored_key
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import Workbench, block, head
 from airflow_coordination.values.errors import PartitionUpdateError, SchemaVersionError

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import Lease, PartitionIdentifier
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.partitions import AGAIN_AFTER, ASIDE, FIRST_AT, KEPT_FOR
 from airflow_coordination.testing.clock import FakeClock

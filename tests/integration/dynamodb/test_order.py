@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from airflow_coordination.protocol.writes import Create
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE
 from airflow_coordination.stores.dynamodb.keys import LARGE
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench, owner
 from airflow_coordination.values.input_errors import ProgressStateError

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.table import SharedTable, published
 from tests.integration.dynamodb.workers import KILL, LEASE, STEPS, STOP, coordinator, drain

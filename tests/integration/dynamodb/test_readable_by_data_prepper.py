@@ -14,8 +14,8 @@ import pytest
 from py4j.java_gateway import JavaGateway
 from py4j.protocol import Py4JError
 
+from airflow_coordination.leases import PartitionStatus
 from airflow_coordination.stores.dynamodb.setup.table import Layout
-from airflow_coordination.values.status import PartitionStatus
 from scripts.java_packages import jars
 from tests.engines.dynamodb_local import find_java
 from tests.integration.dynamodb.data_prepper import BEAN, Item, UnreadableError, bean, instant, long

@@ -14,14 +14,19 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.metrics import Metric, full_name
-from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.leases import (
+    Checkpoint,
+    Metric,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionStatus,
+    ProgressStateError,
+    SourceCoordinator,
+)
+from airflow_coordination.protocol.metrics import full_name
 from airflow_coordination.stores.dynamodb.requests import MARGIN
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
-from airflow_coordination.values.input_errors import ProgressStateError
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.status import Outcome
 from airflow_coordination.values.times import SystemClock
 from tests.faults.dynamodb_client import Fault, FaultyClient, at
 from tests.integration.dynamodb.engine import Engine

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionNotOwnedError, PartitionStatus, SourceCoordinator
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.errors import PartitionNotOwnedError
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.status import Outcome
 from tests.faults.dynamodb_client import FaultyClient
 from tests.faults.dynamodb_lag import LaggingIndex
 from tests.integration.dynamodb.table import SharedTable, acquired, found

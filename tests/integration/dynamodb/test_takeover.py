@@ -12,10 +12,8 @@ from typing import Any
 import pytest
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.leases import Checkpoint, PartitionStatus, SchemaVersionError
 from airflow_coordination.stores.dynamodb.setup.takeover import Takeover
-from airflow_coordination.values.errors import SchemaVersionError
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.dynamodb.data_prepper import GLOBAL_KEY, SNAPSHOTS
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.snapshot import AFTER, BEFORE, Snapshot, coordinator, drained, key

@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from airflow_coordination.leases import PartitionStatus, SchemaVersionError
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.setup.takeover import Takeover
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash
-from airflow_coordination.values.errors import SchemaVersionError
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS, DataPrepper
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.snapshot import Snapshot, coordinator, drained, key, without_ids

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus
 from tests.integration.dynamodb.data_prepper import SNAPSHOTS
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.snapshot import POISON, Snapshot, drained, key, poisoned

@@ -11,10 +11,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.errors import PartitionNotOwnedError
+from airflow_coordination.leases import Lease, PartitionNotOwnedError, SourceCoordinator
+from airflow_coordination.stores import open_store
 from tests.integration.dynamodb.table import HOST, SOURCE, block
 
 LEASE = timedelta(seconds=3)

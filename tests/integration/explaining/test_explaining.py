@@ -10,18 +10,14 @@ from typing import Any, TypeVar
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.explaining.explanation import Reason
+from airflow_coordination.leases import Block, InvalidKeyError, Owner, Reason, SourceCoordinator
 from airflow_coordination.leases.explaining.facts import HELD, MOST_HEADS, PLACES
 from airflow_coordination.protocol.port import PartitionStore, keeps_history
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.fence import Owner
-from airflow_coordination.values.input_errors import InvalidKeyError
 from tests.sent.tape import Tape, heard_by_psycopg
 
 HOUR = timedelta(hours=1)

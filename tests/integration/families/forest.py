@@ -13,15 +13,11 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Final
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.testing.history.log import FileLog, read_logs
-from airflow_coordination.testing.history.operations import Operation
-from airflow_coordination.testing.history.recorder import RecordedCoordinator
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.history import FileLog, Operation, RecordedCoordinator, read_logs
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 SOURCE: Final = "forest"
 WORKERS: Final = 8

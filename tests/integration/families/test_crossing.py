@@ -12,11 +12,10 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.children import TOGETHER, Children
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine, patient_client
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.testing.history.check import check
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.history import check
 from tests.engines.postgres import fresh_database
 from tests.integration.families.forest import SETTINGS, Forest
 

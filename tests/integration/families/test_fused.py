@@ -8,13 +8,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 AT_ONCE = Settings(request_deadline=timedelta(milliseconds=1))
 """Nothing is repeated."""

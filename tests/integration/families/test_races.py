@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from tests.engines.postgres import fresh_database
 from tests.integration.families.racing import Race, coordinator, stuck
 

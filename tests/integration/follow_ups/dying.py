@@ -9,12 +9,11 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from airflow_coordination.duties.follow_ups import follow_up_all, note_of
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.duties.follow_ups import note_of
+from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights, follow_up_all
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects import deletion as objects
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.rights import FollowUpRights
 from airflow_coordination.testing.forwarding import ForwardingStore
 
 T = TypeVar("T")

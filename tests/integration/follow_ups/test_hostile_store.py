@@ -16,13 +16,13 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+from airflow_coordination import SourceCoordinator
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.duties.follow_ups import LISTS
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.sources import object_listing
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.grants import SqlRole, grants
 from airflow_coordination.systems.objects.file_marks import marks
-from airflow_coordination.systems.objects.supplier import object_listing
 from tests.integration.stores.test_grants import Place, place
 
 __all__ = ["place"]
@@ -114,7 +114,7 @@ def write_notes(place: Place, notes: dict[str, object]) -> None:
 def test_f4_a_worker_of_the_store_makes_the_supplier_do_nothing_that_is_not_its_own(
     place: Place, tmp_path, called, broker, monkeypatch, capsys
 ) -> None:
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators import CreatePartitionsOperator
 
     place.lives(SqlRole.OWNER, lambda store: store.setup())
     place.sql(*grants(SqlRole.WORKER, place.names(SqlRole.WORKER)))

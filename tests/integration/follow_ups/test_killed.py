@@ -12,12 +12,9 @@ from typing import Any
 import fsspec
 import pytest
 
-from airflow_coordination.duties.follow_ups import follow_up_all
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.rights import FollowUpRights
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
+from airflow_coordination.stores import open_store
 from tests.house.tree import ROOT
 from tests.integration.follow_ups import dying
 

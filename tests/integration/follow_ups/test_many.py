@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.duties.follow_ups import follow_up_all, note_of
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.duties.follow_ups import note_of
+from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights, follow_up_all
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.follow_up import MAX_BYTES
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.deletion import MAX_OBJECTS, DeleteObjects
-from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.stores import open_store
+from airflow_coordination.systems.objects.deletion import MAX_OBJECTS
 
 
 @pytest.mark.slow

@@ -11,13 +11,9 @@ from typing import Any
 import boto3
 import pytest
 
-from airflow_coordination.protocol.follow_up import Carried, FollowUpError
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.systems.http.call import CallUrl
-from airflow_coordination.systems.sqs.deletion import DeleteMessages
+from airflow_coordination.follow_ups import CallUrl, Carried, DeleteMessages, FollowUpError, ShowMessages
+from airflow_coordination.leases import Partition, PartitionStatus
 from airflow_coordination.systems.sqs.queue import sqs_client
-from airflow_coordination.systems.sqs.visibility import ShowMessages
-from airflow_coordination.values.status import PartitionStatus
 
 PARTITION = Partition(source="s|PARTITION", key="k", status=PartitionStatus.ASSIGNED)
 

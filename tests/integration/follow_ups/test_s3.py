@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.duties.follow_ups import follow_up_all, note_of
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.follow_up import Carried
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.duties.follow_ups import note_of
+from airflow_coordination.follow_ups import Carried, DeleteObjects, FollowUpRights, follow_up_all
+from airflow_coordination.leases import Partition, PartitionStatus, SourceCoordinator
+from airflow_coordination.sources import object_listing
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.rights import FollowUpRights
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.outputs_s3.local_s3 import deny
 
 NAMES = ("in/a.json", "in//b c.json", "in/é+?.json")

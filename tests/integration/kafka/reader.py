@@ -7,12 +7,9 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from airflow_coordination.leases.outcomes import Close
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.systems.kafka.offsets import CommitOffsets
-from airflow_coordination.systems.kafka.reader import read_range
-from airflow_coordination.systems.kafka.supplier import kafka_ranges
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.leases import Settings
+from airflow_coordination.sources import kafka_ranges
+from airflow_coordination.spark import Close, CommitOffsets, drain, read_range
 from tests.integration.spark.drivers import SMALL
 
 SETTINGS = Settings(ownership_timeout=timedelta(seconds=3), max_lost_leases=1_000)

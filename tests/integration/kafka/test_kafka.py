@@ -8,16 +8,10 @@ import pytest
 from confluent_kafka import Producer, TopicPartition
 from confluent_kafka.admin import NewPartitions
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Close
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.kafka.reader import read_range
-from airflow_coordination.systems.kafka.supplier import kafka_ranges
-from airflow_coordination.systems.suppliers import SourceError
-from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import InvalidInputError, PartitionStatus, SourceCoordinator
+from airflow_coordination.sources import SourceError, kafka_ranges
+from airflow_coordination.spark import Close, drain, read_completed, read_range
+from airflow_coordination.stores import open_store
 from tests.engines.ports import free_port
 
 LATER = timedelta(hours=1)

@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.duties.follow_ups import follow_up_all
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.rights import FollowUpRights
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.spark import read_completed
+from airflow_coordination.stores import open_store
 from tests.house.tree import ROOT
 from tests.integration.spark.drivers import connector
 

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from airflow_coordination.protocol.follow_up import Carried, FollowUpError
-from airflow_coordination.systems.kafka.offsets import CommitOffsets
+from airflow_coordination.follow_ups import Carried, CommitOffsets, FollowUpError
 from tests.engines.ports import free_port
 
 

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 from pyspark.sql import SparkSession
 
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.systems.kinesis.reader import shard
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.leases import Settings
+from airflow_coordination.sources import KinesisShards
+from airflow_coordination.spark import drain, shard
 from tests.integration.spark.drivers import SMALL
 
 SETTINGS = Settings(ownership_timeout=timedelta(seconds=3), max_lost_leases=1_000)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.systems.kinesis.reader import ShardBatches, shard
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.leases import Settings
+from airflow_coordination.spark import drain, shard
+from airflow_coordination.systems.kinesis.reader import ShardBatches
 from tests.integration.spark.drivers import SMALL
 
 SETTINGS = Settings(ownership_timeout=timedelta(seconds=20), max_lost_leases=1_000)

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.sources import KinesisShards, SourceError
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
-from airflow_coordination.systems.suppliers import SourceError
 from tests.integration.kinesis.stream import MIDDLE, LocalStream
 
 AT_ONCE = timedelta(0)

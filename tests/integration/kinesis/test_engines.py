@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
 
-from airflow_coordination.planning.shards.coverage import holes
-from airflow_coordination.systems.kinesis.aggregation import deaggregate
-from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
+from airflow_coordination.streams import Checkpoint, deaggregate, holes
 from airflow_coordination.systems.kinesis.shards import listed_shard
 from airflow_coordination.values.input_errors import SettingsError
 from scripts.npm_packages import packages

@@ -15,15 +15,14 @@ import pytest
 
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.subcommands import from_kcl
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.sources import KinesisShards
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
 from airflow_coordination.systems.kinesis.landing import ShardPart, ShardReader
 from airflow_coordination.systems.kinesis.shards import ShardLease
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
-from airflow_coordination.values.status import PartitionStatus
 from scripts.java_packages import download
 from tests.engines.kcl import kcl_worker
 from tests.integration.kinesis.producer import send

@@ -11,18 +11,13 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, Settings, SourceCoordinator
 from airflow_coordination.protocol.metrics import CountingMetrics
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import Drained, drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.kinesis.reader import shard
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
+from airflow_coordination.sources import KinesisShards
+from airflow_coordination.spark import Drained, drain, read_completed, shard
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 from tests.engines.kinesis import connected
 from tests.integration.kinesis.producer import send
 from tests.integration.kinesis.stream import MIDDLE, LocalStream

@@ -7,16 +7,14 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Owner, PartitionStatus, SourceCoordinator
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.progress import Pace
 from airflow_coordination.monitoring.sources import sources
 from airflow_coordination.protocol.port import PartitionStore, keeps_history
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.names import compose_source
-from airflow_coordination.values.status import PartitionStatus
 
 MINUTE = timedelta(minutes=1)
 TASK = Owner.of_task("node/7", "flights", "manual__1", "process", 3, 2).text

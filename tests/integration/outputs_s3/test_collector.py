@@ -7,16 +7,10 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.outputs.attempts import Attempt
-from airflow_coordination.outputs.collector import collect
-from airflow_coordination.outputs.manifests import Reference
-from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.leases import Lease, SourceCoordinator
+from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, collect, published_manifests
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import join, write_bytes
-from airflow_coordination.values.blocks import Block
 from tests.integration.outputs_s3.local_s3 import deny
 
 NOW = timedelta(0)

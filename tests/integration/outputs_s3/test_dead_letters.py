@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
+from airflow_coordination.sinks import DataPrepperDeadLetters
 from airflow_coordination.testing.sinks import sink_task
 
 

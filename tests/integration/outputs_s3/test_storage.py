@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.outputs import OutputError
 from airflow_coordination.systems.objects.storage import delete, list_files, read_bytes, unfinished_uploads, write_bytes
 from tests.integration.outputs_s3.local_s3 import deny
 

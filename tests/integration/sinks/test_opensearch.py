@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from opensearchpy import OpenSearch
 
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
+from airflow_coordination.sinks import OpenSearchSink
 from airflow_coordination.systems.sink import AnswerKind
 from airflow_coordination.testing.sinks import deliver, sink_task
 from airflow_coordination.values.input_errors import InvalidInputError

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from airflow_coordination.sinks import PostgresSink
 from airflow_coordination.systems.sink import AnswerKind, SinkNotReadyError
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
 from airflow_coordination.testing.sinks import deliver, sink_task
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.scrubbing import without_known

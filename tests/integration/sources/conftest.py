@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.supply import Supplier, SupplierRun
+from airflow_coordination.leases import SourceCoordinator, Supplier, SupplierRun
 from airflow_coordination.stores.in_memory import InMemoryStore
 
 

@@ -12,9 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.systems.objects.files_listing import FileListing
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.suppliers import SourceError
+from airflow_coordination.sources import FileListing, SourceError, object_listing
 
 TREE = ["a.txt", "a/1.json", "a/b/c.json", "a!/x", "ab/2.json", "b"]
 

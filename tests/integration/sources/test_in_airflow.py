@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.sql.ranges import sql_ranges
+from airflow_coordination.sources import object_listing, sql_ranges
 from tests.integration.airflow.conftest import airflow_database, run_dag, store_url  # noqa: F401
 
 
@@ -16,7 +15,7 @@ from tests.integration.airflow.conftest import airflow_database, run_dag, store_
 def test_the_operator_runs_them(tmp_path, request, store_url, run_dag):  # noqa: F811
     from airflow.sdk import DAG
 
-    from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators import CreatePartitionsOperator
 
     (tmp_path / "in").mkdir()
     for name in ("1.json", "2.json", "3.csv"):

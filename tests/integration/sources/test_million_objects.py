@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.protocol.partition import Checkpoint
-from airflow_coordination.systems.objects.listing import StoredObject
-from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.leases import Checkpoint
+from airflow_coordination.sources import StoredObject, object_listing
 from airflow_coordination.testing.clock import START
 from airflow_coordination.values.documents import MAX_PROGRESS_BYTES, encode_progress
 

@@ -13,17 +13,13 @@ import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.leases import Checkpoint, InvalidInputError, ProgressStateError, SourceCoordinator
+from airflow_coordination.sources import SourceError, range_clause, sql_ranges
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.systems.sql import supplier
-from airflow_coordination.systems.sql.key_column import range_clause
-from airflow_coordination.systems.sql.ranges import sql_ranges
-from airflow_coordination.systems.suppliers import SourceError
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.documents import MAX_PROGRESS_BYTES, encode_progress
-from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 
 ALWAYS = timedelta(0)
 

@@ -7,9 +7,8 @@ from datetime import timedelta
 import pytest
 import sqlalchemy as sa
 
-from airflow_coordination.protocol.partition import Checkpoint
-from airflow_coordination.systems.sql.key_column import range_clause
-from airflow_coordination.systems.sql.ranges import sql_ranges
+from airflow_coordination.leases import Checkpoint
+from airflow_coordination.sources import range_clause, sql_ranges
 
 pytestmark = pytest.mark.postgres
 

@@ -7,10 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_coordination.systems.objects.files_listing import FileListing
-from airflow_coordination.systems.objects.s3_listing import S3Listing
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.suppliers import SourceError
+from airflow_coordination.sources import FileListing, S3Listing, SourceError, object_listing
 
 KEYS = ["in/a b.json", "in/a/1.json", "in/a|b%.json", "in/ä/\u2028x.json", "in/z.csv", "in/😀.json", "out/1.json"]
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from tests.integration.spark.drivers import SMALL, Task, connector
 
 

@@ -16,11 +16,9 @@ from pathlib import Path
 
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE, HandOver
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import HandOver, Lease, Settings, SourceCoordinator
+from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.settings import Settings
 from scripts.java_packages import jars
 
 JOBS = Path(__file__).parent / "jobs"

@@ -6,11 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Settings, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.spark import drain
+from airflow_coordination.stores import open_store
 
 FAST = Settings(ownership_timeout=timedelta(seconds=10), retry_delay=timedelta(hours=1))
 

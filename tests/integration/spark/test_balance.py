@@ -8,13 +8,12 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.outcomes import Complete, GiveUp
+from airflow_coordination.leases import Outcome, PartitionStatus
+from airflow_coordination.spark import Complete, GiveUp, drain
 from airflow_coordination.spark import worker_pool as crew
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.worker_pool import Budget
 from airflow_coordination.values.settings import Balancing
-from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.integration.spark.drivers import Task, eventually
 
 

@@ -11,18 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Close, Complete
-from airflow_coordination.outputs import attempts
+from airflow_coordination.leases import InvalidInputError, SettingsError, SourceCoordinator
+from airflow_coordination.outputs import OutputError, attempts
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.parquet import read_footer
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.spark import Close, Complete, drain, read_completed
+from airflow_coordination.stores import open_store
 from tests.unit.outputs.test_parquet_schema import foreign_table
 
 

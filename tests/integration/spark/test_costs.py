@@ -6,10 +6,9 @@ from collections import Counter
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.draining import drain
+from airflow_coordination.spark import Complete, drain
 from airflow_coordination.systems.spark.paths import load
 from benchmarks.spark.costs import counted
 

@@ -10,12 +10,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.outcomes import Complete, GiveUp
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.leases import Fence, Outcome, PartitionStatus, Settings
+from airflow_coordination.spark import Complete, GiveUp, drain, read_completed
 from tests.integration.spark.drivers import Driver, Task, eventually
 
 KEYS = ("a", "b", "c")

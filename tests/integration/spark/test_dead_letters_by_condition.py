@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.acknowledgments import SinkCounts
 from airflow_coordination.delivery import delivery
-from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
-from airflow_coordination.delivery.routing import DeadLetters, Publish
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.outputs.published import published_accounting
-from airflow_coordination.values.accounting import SinkCounts
-from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import InvalidInputError, PartitionStatus
+from airflow_coordination.outputs import published_accounting
+from airflow_coordination.sinks import DataPrepperDeadLetters
+from airflow_coordination.spark import Complete, DeadLetters, Publish
 from tests.integration.spark.one_partition import coordinator, run, store
 from tests.integration.spark.test_deliver import ROWS, Journal, deliver, journal, once, published, written
 

@@ -12,17 +12,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from airflow_coordination.acknowledgments import SinkCounts
 from airflow_coordination.delivery import delivery
 from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
-from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
-from airflow_coordination.delivery.routing import DeadLetters, Publish
-from airflow_coordination.leases.outcomes import Close, Complete
-from airflow_coordination.outputs.published import published_accounting
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.objects.sink import FileSink
-from airflow_coordination.systems.sink import (
+from airflow_coordination.leases import DeploymentError, InvalidInputError, PartitionStatus
+from airflow_coordination.outputs import published_accounting
+from airflow_coordination.sinks import (
     DELIVERED,
     Answer,
     Guarantee,
@@ -32,11 +27,18 @@ from airflow_coordination.systems.sink import (
     failed,
     refused,
 )
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
-from airflow_coordination.values.accounting import SinkCounts
-from airflow_coordination.values.errors import DeploymentError
-from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.spark import (
+    Close,
+    Complete,
+    DataPrepperDeadLetters,
+    DeadLetters,
+    DeleteObjects,
+    FileSink,
+    PostgresSink,
+    Publish,
+    drain,
+    read_completed,
+)
 from tests.integration.spark.one_partition import FAST, coordinator, run, store
 
 __all__ = ["coordinator", "run", "store"]

@@ -11,22 +11,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-from airflow_coordination.spark import draining
-from airflow_coordination.spark.application import partition_application
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.errors import (
+from airflow_coordination.leases import (
     DeploymentError,
+    InvalidInputError,
     OutcomeUnknownError,
     PartitionNotOwnedError,
+    PartitionStatus,
+    ProgressStateError,
+    Settings,
+    SettingsError,
+    SourceCoordinator,
     StoreUnavailableError,
 )
-from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError, SettingsError
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.outputs import OutputError
+from airflow_coordination.spark import Close, Complete, GiveUp, drain, draining, partition_application, read_completed
 from tests.integration.spark.one_partition import FAST, coordinator, run, store
 
 __all__ = ["coordinator", "run", "store"]

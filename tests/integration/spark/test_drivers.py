@@ -5,10 +5,8 @@ from __future__ import annotations
 import signal
 from datetime import timedelta
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.leases import Outcome, PartitionStatus
+from airflow_coordination.spark import Complete, drain, read_completed
 from tests.integration.spark.drivers import Task, eventually
 
 

@@ -13,15 +13,18 @@ import pytest
 
 import airflow_coordination.sinks
 import airflow_coordination.spark
-from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
-from airflow_coordination.delivery.routing import DeadLetters, Publish
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.systems.http.sink import HttpSink
-from airflow_coordination.systems.objects.sink import FileSink
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import PartitionStatus
+from airflow_coordination.spark import (
+    Complete,
+    DataPrepperDeadLetters,
+    DeadLetters,
+    FileSink,
+    HttpSink,
+    OpenSearchSink,
+    PostgresSink,
+    Publish,
+    read_completed,
+)
 from tests.integration.spark.one_partition import coordinator, run, store
 from tests.unit.systems.http.test_http import Server
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.leases import Outcome, PartitionStatus
+from airflow_coordination.spark import read_completed
 from tests.integration.spark.drivers import Task, eventually
 
 

@@ -10,19 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.delivery.routing import Publish
-from airflow_coordination.duties.follow_ups import follow_up_all
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, Settings, SourceCoordinator
+from airflow_coordination.spark import Close, Complete, DeleteObjects, GiveUp, Publish, drain, read_completed
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 pytestmark = pytest.mark.spark
 ROWS = '{"id": 1, "x": 1}\n{"id": 2, "x": 2}\n'

@@ -9,9 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.leases import Outcome, PartitionStatus
+from airflow_coordination.spark import Complete, read_completed
 from tests.integration.spark.drivers import eventually
 from tests.integration.spark_connect.test_leased_pyspark import coordinator, never_ending, process  # noqa: F401
 

@@ -11,17 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from airflow_coordination.delivery.routing import DeadLetters, Publish
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.sink import FileSink
+from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.spark import Complete, DeadLetters, FileSink, PostgresSink, Publish, drain, read_completed
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.spark import archive as shipping
 from airflow_coordination.systems.spark.connect import connect_session
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
-from airflow_coordination.values.input_errors import SettingsError
 from tests.integration.spark_connect.server import connect_server
 
 ROOT = str(Path(__file__).parents[3])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import runpy
 
-from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.spark import read_completed
 from tests.house.tree import ROOT
 
 

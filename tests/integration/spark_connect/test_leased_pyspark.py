@@ -12,12 +12,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete, GiveUp
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
+from airflow_coordination.spark import Complete, GiveUp, read_completed
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.spark import connect
-from airflow_coordination.values.status import Outcome, PartitionStatus
 
 AT_ONCE = 30.0
 """Seconds, on a machine that is busy with something else, too; what is not interrupted goes on for ever."""

@@ -8,9 +8,9 @@ import time
 
 import pytest
 
+from airflow_coordination.leases import Fence
 from airflow_coordination.systems.spark.connect import connect_session
 from airflow_coordination.systems.spark.jobs import SparkJobs
-from airflow_coordination.values.fence import Fence
 
 FENCE = Fence(7, "0" * 32)
 

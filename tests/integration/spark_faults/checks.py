@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-from airflow_coordination.outputs.collector import collect
-from airflow_coordination.spark.completed import read_completed
+from airflow_coordination.outputs import collect
+from airflow_coordination.spark import read_completed
 from tests.integration.spark.drivers import Task
 from tests.integration.spark_faults.tree import Tree, named
 

@@ -14,11 +14,10 @@ import pytest
 from opensearchpy import OpenSearch
 from opensearchpy.helpers import scan
 
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
-from airflow_coordination.values.accounting import Accounting, SinkCounts
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.acknowledgments import Accounting, SinkCounts
+from airflow_coordination.leases import PartitionStatus
+from airflow_coordination.sinks import OpenSearchSink, PostgresSink
+from airflow_coordination.spark import read_completed
 from tests.integration.spark.drivers import Task
 from tests.integration.spark_faults.events import Events, logging_events
 from tests.integration.spark_faults.test_executors import SPECULATION, cluster

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from tests.integration.spark.drivers import Driver, Task, eventually
 from tests.integration.spark_faults.checks import Row, check_collection, rows
 from tests.integration.spark_faults.events import Events, logging_events

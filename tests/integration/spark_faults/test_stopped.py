@@ -11,9 +11,8 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
 from airflow_coordination.spark.tenure import DriverContext, run_tenure
-from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.integration.spark.drivers import Driver, Task, eventually
 from tests.integration.spark_faults.checks import check_collection, rows
 from tests.integration.spark_faults.jobs.blocks import ROWS, work

@@ -14,12 +14,10 @@ import psycopg
 import pytest
 from opensearchpy import OpenSearch
 
-from airflow_coordination.leases.outcomes import Complete
+from airflow_coordination.leases import Outcome, PartitionStatus
+from airflow_coordination.sinks import OpenSearchSink, PostgresSink, Sink
+from airflow_coordination.spark import Complete
 from airflow_coordination.spark.tenure import DriverContext, run_tenure
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
-from airflow_coordination.systems.sink import Sink
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
-from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.integration.spark.drivers import Task, eventually
 from tests.integration.spark_faults.processes import signal_session, stop_between_writes
 

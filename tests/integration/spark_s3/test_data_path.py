@@ -8,15 +8,11 @@ from typing import Any
 import pytest
 from moto.s3.models import S3Backend
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.outputs.published import published_manifests
+from airflow_coordination.leases import Settings, SourceCoordinator
+from airflow_coordination.outputs import OutputError, published_manifests
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.spark import Complete, drain, read_completed
+from airflow_coordination.stores import open_store
 
 SQL = "org.apache.spark.sql.execution"
 FAST = Settings(retry_delay=timedelta(0))

@@ -13,17 +13,13 @@ import s3fs
 from moto.core.authorization import enable_iam_authentication
 from moto.iam.access_control import IAMRequestBase
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.outputs.attempts import Attempt
-from airflow_coordination.outputs.collector import collect
+from airflow_coordination.leases import Settings, SourceCoordinator
+from airflow_coordination.outputs import Attempt, collect
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
+from airflow_coordination.spark import Complete, drain, read_completed
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.objects.storage import join, write_bytes
-from airflow_coordination.values.settings import Settings
 
 SETTINGS = Settings(retry_delay=timedelta(0))
 

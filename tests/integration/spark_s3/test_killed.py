@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.outputs.collector import collect
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
+from airflow_coordination.outputs import collect
+from airflow_coordination.spark import Complete, drain, read_completed
 from tests.integration.spark.drivers import Task, connector
 
 SECRET = "a-key-for-nobodys-eyes"

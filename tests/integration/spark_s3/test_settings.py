@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 import s3fs
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.spark import Complete, drain
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.spark.session import check_output_root
-from airflow_coordination.values.input_errors import SettingsError
 from scripts.java_packages import hadoop_version
 
 CLASS, PROPERTIES = (

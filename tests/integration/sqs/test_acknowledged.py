@@ -10,18 +10,14 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.duties.follow_ups import actions_of, follow_up_all, note_of
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.duties.follow_ups import actions_of, note_of
+from airflow_coordination.follow_ups import CallUrl, DeleteMessages, DeleteObjects, FollowUpRights, follow_up_all
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.supply import SourceView, Supplied
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.http.call import CallUrl
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.sources import sqs_notifications
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.sqs.acknowledged import AcknowledgedNotifications
-from airflow_coordination.systems.sqs.deletion import DeleteMessages
-from airflow_coordination.systems.sqs.supplier import sqs_notifications
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.sqs.conftest import REGION
 from tests.integration.sqs.test_sqs import names
 

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.sqs.supplier import sqs_notifications
-from airflow_coordination.systems.suppliers import SourceError
+from airflow_coordination.follow_ups import DeleteObjects
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
+from airflow_coordination.sources import SourceError, sqs_notifications
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
-from airflow_coordination.values.input_errors import InvalidInputError
 from tests.integration.sqs.conftest import REGION
 
 ACKNOWLEDGED = {"delete": "acknowledged"}

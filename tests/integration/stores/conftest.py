@@ -16,7 +16,7 @@ import pytest
 from airflow_coordination.leases.lease import Tenure
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Tenancy
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql import postgres_store as postgres_module
 from airflow_coordination.stores.sql.queue import UsedUp
 from airflow_coordination.stores.sql.store import SqlStore

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.stores.config import StoreConfig, parse_config
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import StoreConfig, open_store, parse_config
 from airflow_coordination.values.input_errors import SettingsError
 
 SEED = """

@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.published import published_accounting
+from airflow_coordination import SourceCoordinator
+from airflow_coordination.leases import Block
+from airflow_coordination.outputs import published_accounting
 from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.accounting import Accounting
-from airflow_coordination.values.blocks import Block
 from tests.integration.stores.earlier import NO_COPIES
 
 COUNTED = Accounting(read=3, delivered_everywhere=1, dropped={"cancelled": 2})

@@ -8,11 +8,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Settings, SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import Save
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.errors import (
@@ -24,7 +24,6 @@ from airflow_coordination.values.errors import (
 )
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
-from airflow_coordination.values.settings import Settings
 from tests.engines.ports import free_port
 from tests.integration.stores.conftest import SOURCE, creation, following, op, tenancy
 

@@ -10,13 +10,13 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
+from airflow_coordination import SourceCoordinator
 from airflow_coordination.cli.doctor import look_at_store
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.diagnostics import Finding, Verdict
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.examination import encryption
 from airflow_coordination.stores.sql.grants import RIGHTS, Names, Right, SqlRole, grants
 from airflow_coordination.stores.sql.statements.dialect import quote_name

@@ -9,9 +9,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination import SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import store as thinning
 from airflow_coordination.stores.sql.statements import writes as records
 from airflow_coordination.stores.sql.store import SqlStore

@@ -9,8 +9,8 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.settings import Settings
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import SourceCoordinator, open_store
 
 pytestmark = pytest.mark.slow
 WORK = """

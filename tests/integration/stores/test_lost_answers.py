@@ -11,7 +11,7 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.status import PartitionStatus
 from tests.faults.postgres_cuts import Cut, CuttingProxy, cutting_proxy

@@ -9,8 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.columns import Ready, Timed
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST, apart, parameters

@@ -10,14 +10,13 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
-from airflow_coordination.stores.config import StoreConfig, parse_config
-from airflow_coordination.stores.opening import OPENERS, open_store
+from airflow_coordination.spark import build_archive
+from airflow_coordination.stores import StoreConfig, open_store, parse_config
+from airflow_coordination.stores.opening import OPENERS
 from airflow_coordination.stores.registry import GROUP
-from airflow_coordination.systems.spark.archive import build_archive
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import SystemClock
 from tests.docs.pages import ROOT
 from tests.integration.stores.elsewhere import Package, build_package

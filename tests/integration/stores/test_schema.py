@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import airflow_coordination
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.errors import SchemaVersionError
 from tests.integration.stores.conftest import SOURCE, creation
 

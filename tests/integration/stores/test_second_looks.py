@@ -11,7 +11,7 @@ import pytest
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.protocol.results import Swept
 from airflow_coordination.protocol.writes import AcquireNext, Action
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql import postgres_store as combined
 from airflow_coordination.stores.sql.statements import acquire
 from airflow_coordination.stores.sql.statements import writes as sweep

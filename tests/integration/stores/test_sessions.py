@@ -10,11 +10,10 @@ import psycopg
 import pytest
 from sqlalchemy.engine import make_url
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination import PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.status import PartitionStatus
 from tests.engines.pgbouncer import pgbouncer
 from tests.engines.postgres import private_server
 

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.results import FusedAnswer
 from airflow_coordination.protocol.writes import AcquireNext, End
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore

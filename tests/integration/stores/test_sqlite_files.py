@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.input_errors import SettingsError
 from tests.integration.stores.conftest import SOURCE, creation

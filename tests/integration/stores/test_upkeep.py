@@ -9,19 +9,18 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination import PartitionStatus, SourceCoordinator
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.subcommands.upkeep import moment_of
 from airflow_coordination.leases import cleaning as retention
-from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from airflow_coordination.values.names import was_copied
-from airflow_coordination.values.status import PartitionStatus
 
 DAY = timedelta(days=1)
 STORES = ["memory", "sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]

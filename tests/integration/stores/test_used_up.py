@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from airflow_coordination.protocol.writes import Sweep
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import queue as used_up
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.queue import NO_FLOORS

@@ -9,15 +9,18 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import (
+    Block,
+    InvalidInputError,
+    Lease,
+    OutcomeUnknownError,
+    PartitionStatus,
+    SourceCoordinator,
+    StoreUnavailableError,
+)
 from airflow_coordination.stores.sql.queue import Marks
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
-from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 KEY = secrets.token_hex(1024)
 

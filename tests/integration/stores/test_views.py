@@ -13,19 +13,18 @@ import psycopg
 import pytest
 from sqlalchemy import create_engine, text
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.explaining.facts import PLACES
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql import indexes
 from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST
 from airflow_coordination.stores.sql.queue import parameters as spans
 from airflow_coordination.stores.sql.statements import acquire as order
 from airflow_coordination.stores.sql.statements import read
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import from_micros
 from tests.engines.postgres import fresh_database
 from tests.integration.stores.conftest import SOURCE as CREATED

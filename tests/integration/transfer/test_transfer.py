@@ -12,25 +12,29 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import (
+    Block,
+    InvalidInputError,
+    Partition,
+    PartitionIdentifier,
+    PartitionStatus,
+    PartitionUpdateError,
+    SettingsError,
+    SourceCoordinator,
+)
 from airflow_coordination.protocol.fields import MOVED
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.items import NOT_KEPT
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import Export, import_, read_export
 from airflow_coordination.values.accounting import Accounting, AddedUp, SinkCounts
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.errors import PartitionUpdateError, StoreUnavailableError
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.errors import StoreUnavailableError
 from tests.simulation.dynamodb.engine import Engine
 
 SOURCE = "flights|PARTITION"

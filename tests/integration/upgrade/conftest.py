@@ -9,8 +9,8 @@ from uuid import uuid4
 
 import pytest
 
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb.client import make_client
-from airflow_coordination.stores.opening import open_store
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.upgrade.frozen_packages import BEFORE, FIRST
 from tests.integration.upgrade.old_worker import Old, OldProcess

@@ -34,13 +34,13 @@ def upgrade() -> None:
 '''
 _STAGED = '    Field("staged", Kind.BLOCKS, "staged", optional=True),\n'
 _CHANGES = {
-    "leases/fields.py": {
+    "protocol/fields.py": {
         _STAGED: f'{_STAGED}    Field("{FIELD}", Kind.TEXT, "savedOp", optional=True),\n',
     },
-    "leases/partition.py": {
+    "protocol/partition.py": {
         "    ring: tuple[str | None, ...] =": f"    {FIELD}: str | None = None\n    ring: tuple[str | None, ...] =",
     },
-    "leases/rules.py": {
+    "protocol/rules.py": {
         '"staged": w.staged, **': f'"staged": w.staged, "{FIELD}": w.op, **',
     },
     "stores/sql/schema.py": {
@@ -48,7 +48,7 @@ _CHANGES = {
         f"OLDEST_USABLE: Final = {OLDEST_USABLE}": f"OLDEST_USABLE: Final = {NEXT}",
         "READABLE_BY: Final = 1": f"READABLE_BY: Final = {SCHEMA_VERSION}",
     },
-    "stores/dynamodb/table.py": {
+    "stores/dynamodb/setup/table.py": {
         f"SCHEMA_VERSION: Final = {SCHEMA_VERSION}": f"SCHEMA_VERSION: Final = {NEXT}",
         "OLDEST_USABLE: Final = 1": f"OLDEST_USABLE: Final = {NEXT}",
         "READABLE_BY: Final = 1": f"READABLE_BY: Final = {SCHEMA_VERSION}",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.cleaning import CleanedUp
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from tests.integration.upgrade.conftest import Starts
 from tests.integration.upgrade.old_worker import OldCodeRefused
 

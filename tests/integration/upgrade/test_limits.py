@@ -6,13 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Owner, Place, SchemaVersionError, SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.accounting import Accounting
-from airflow_coordination.values.errors import SchemaVersionError
-from airflow_coordination.values.fence import Owner, Place
 from tests.integration.upgrade.conftest import Starts
 from tests.integration.upgrade.old_worker import OldCodeRefused
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 from tests.integration.upgrade.conftest import Starts
 
 pytestmark = pytest.mark.slow

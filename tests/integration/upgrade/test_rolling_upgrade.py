@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 import airflow_coordination
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.upgrade.conftest import PLACES, Starts
 from tests.integration.upgrade.frozen_packages import BEFORE
 from tests.integration.upgrade.next_version import NEXT, TOUCHED, next_version

@@ -8,21 +8,26 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.handover import HandOver
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import (
+    Block,
+    Fence,
+    HandOver,
+    Lease,
+    Owner,
+    PartitionIdentifier,
+    PartitionNotOwnedError,
+    PartitionStatus,
+    Place,
+    SchemaVersionError,
+    Settings,
+    SourceCoordinator,
+)
 from airflow_coordination.outputs.manifests import DataFile, Manifest
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.errors import PartitionNotOwnedError, SchemaVersionError
 from airflow_coordination.values.failing import BRAKE
-from airflow_coordination.values.fence import Fence, Owner, Place
 from airflow_coordination.values.hints import decode_hint
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 from tests.integration.upgrade.conftest import Starts
 from tests.integration.upgrade.old_worker import Old, OldCodeRefused
 

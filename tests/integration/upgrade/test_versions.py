@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SchemaVersionError, SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
-from airflow_coordination.values.errors import SchemaVersionError
 
 MIGRATE = "airflow coordination store migrate"
 Says = Callable[[int, int], None]

@@ -13,11 +13,9 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import Block, Lease, SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
-from airflow_coordination.values.blocks import Block
 
 SOURCE = "upgraded"
 PASSES = 2

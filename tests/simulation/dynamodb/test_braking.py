@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Lease, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from tests.simulation.dynamodb.test_pausing import Processes
 
 DAY = timedelta(days=1)

@@ -8,11 +8,11 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.conformance.kit import StoreConformance, StoreFactory
+from airflow_coordination.testing.conformance import StoreConformance
+from airflow_coordination.testing.conformance.kit import StoreFactory
 from tests.simulation.dynamodb.engine import Engine
 
 OPTIONS = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import index_reads as listing
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.status import PartitionStatus
 from tests.simulation.dynamodb.engine import Engine

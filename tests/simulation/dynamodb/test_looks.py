@@ -8,16 +8,13 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases import Lease, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.confirm import Fate, judge
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.writes import End
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
 from airflow_coordination.stores.dynamodb.setup import table as module
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.status import PartitionStatus

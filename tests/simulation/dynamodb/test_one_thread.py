@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from airflow_coordination.protocol.writes import Sweep
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench
 from tests.simulation.dynamodb.engine import Engine

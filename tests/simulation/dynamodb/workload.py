@@ -11,9 +11,8 @@ import pytest
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import Action
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.dynamodb import requests as parallel
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import Workbench, block, head, owner
 from airflow_coordination.values.input_errors import CoordinationError

@@ -6,8 +6,7 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
 
 JOB = {
     "application": str(Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "at_night.py"),

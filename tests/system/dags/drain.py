@@ -5,8 +5,8 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.operators import LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 JOB = Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "count.py"
 SLOTS = 3

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from airflow.sdk import DAG
 
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.operators import LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 from tests.system.events import EVENTS, OWNERSHIP_TIMEOUT, WITH_SPARK_UI
 
 JOB = Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "at_work.py"

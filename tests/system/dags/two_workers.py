@@ -11,9 +11,9 @@ from airflow.sdk import DAG
 from airflow.sdk.definitions.retry_policy import RetryDecision
 
 from airflow_coordination.hooks.retries import CoordinationRetryPolicy
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
-from airflow_coordination.values.errors import DeploymentError
+from airflow_coordination.leases import DeploymentError
+from airflow_coordination.operators import LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 HOME = Path(os.environ["COORDINATION_SYSTEM_HOME"])
 JOB = Path(os.environ["COORDINATION_SYSTEM_TESTS"]) / "jobs" / "two_workers.py"

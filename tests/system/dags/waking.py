@@ -6,9 +6,9 @@ from airflow.sdk import DAG, Asset, AssetWatcher, get_current_context, task
 
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.sensors import PartitionsSensor
 from airflow_coordination.submission.task_instance import tell_outlets
-from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
+from airflow_coordination.triggers import ClaimablePartitionsTrigger
 
 WAKES = Asset("wakes", watchers=[AssetWatcher(name="wakes", trigger=ClaimablePartitionsTrigger(source="wakes"))])
 WORKED_ON = Asset("worked_on")

@@ -13,10 +13,8 @@ import time
 import psutil
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.planning.shards.plan import NewLease
-from airflow_coordination.planning.shards.position import Position, Start
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import SourceCoordinator, open_store
+from airflow_coordination.streams import NewLease, Position, Start
 from airflow_coordination.systems.kinesis.shards import Stream
 from tests.house.tree import ROOT
 

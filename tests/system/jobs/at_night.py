@@ -5,8 +5,7 @@ import time
 from datetime import timedelta
 from pathlib import Path
 
-from airflow_coordination.leases.outcomes import Close, Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Close, Complete, partition_application
 
 ORDERS = Path(os.environ["COORDINATION_SYSTEM_HOME"]) / "orders"
 LATER = timedelta(hours=8)

@@ -7,8 +7,7 @@ import json
 import time
 from pathlib import Path
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 HALF = 10
 

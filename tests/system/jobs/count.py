@@ -3,8 +3,7 @@
 import os
 from pathlib import Path
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 SEEN = Path(os.environ["COORDINATION_SYSTEM_HOME"]) / f"drain-{os.getpid()}.seen"
 

@@ -4,8 +4,7 @@ import os
 from datetime import timedelta
 from pathlib import Path
 
-from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Close, Complete, GiveUp, partition_application
 
 SEEN = Path(os.environ["COORDINATION_SYSTEM_HOME"]) / f"sales-{os.getpid()}.seen"
 

@@ -4,8 +4,7 @@ import os
 import time
 from pathlib import Path
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 HOME = Path(os.environ["COORDINATION_SYSTEM_HOME"])
 

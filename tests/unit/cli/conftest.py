@@ -3,8 +3,8 @@
 import pytest
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 
 HOSTILE = "a\x1b[31m\u202eb\ttab"
 

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 
 
 @pytest.fixture

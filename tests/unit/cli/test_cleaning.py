@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.cli.subcommands.acting import NAMED, age_of
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.values.input_errors import SettingsError
 
 CLEANUP = ("cleanup", "--source", "flights")

@@ -11,9 +11,7 @@ import yaml
 
 from airflow_coordination.cli.output import escape
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import Block, PartitionIdentifier, PartitionStatus
 from tests.unit.cli.conftest import HOSTILE
 
 

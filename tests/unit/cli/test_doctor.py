@@ -7,12 +7,11 @@ import json
 import pytest
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Owner, Place, SourceCoordinator
+from airflow_coordination.outputs import Manifest
 from airflow_coordination.outputs.layout import partition_directory
-from airflow_coordination.outputs.manifests import Manifest
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import write_bytes
-from airflow_coordination.values.fence import Owner, Place
 
 pytestmark = pytest.mark.usefixtures("java")
 

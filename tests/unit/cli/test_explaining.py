@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 from tests.unit.typed import words
 
 HOSTILE = "a\x1b[31m\u202eb\ttab"

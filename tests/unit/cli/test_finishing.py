@@ -7,7 +7,7 @@ import json
 import pytest
 
 from airflow_coordination.duties.follow_ups import note_of
-from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.follow_ups import DeleteObjects
 from tests.unit.cli.conftest import HOSTILE
 
 

@@ -7,9 +7,8 @@ import pytest
 
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.subcommands.metrics import FAMILIES, OLD_STATES, STATES, Family, rendered
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 
 LINE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (?P<value>\d+)')

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier
 
 
 @pytest.fixture

@@ -5,8 +5,7 @@ from datetime import datetime
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.values.fence import Owner
+from airflow_coordination.leases import Owner, SourceCoordinator
 
 TASK = Owner.of_task("node/7", "flights", "manual__1", "process", 3, 2).text
 

@@ -13,8 +13,8 @@ import pytest
 
 from airflow_coordination.cli.quickstart.example import Example
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 
 JAVA = "#!/bin/sh\necho 'openjdk version \"{}\"' >&2\n"
 

@@ -19,8 +19,8 @@ from airflow_coordination.cli.quickstart.airflow_process import MARK, OwnAirflow
 from airflow_coordination.cli.quickstart.errors import QuickstartError
 from airflow_coordination.cli.quickstart.example import Example
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import sys
 import pytest
 
 from airflow_coordination.cli.subcommands import acting as actions
+from airflow_coordination.leases import PartitionStatus
 from airflow_coordination.monitoring import selection
-from airflow_coordination.values.status import PartitionStatus
 from tests.unit.cli.conftest import HOSTILE
 
 KEYS = [f"2014-{number:02}" for number in range(1, 13)]

@@ -5,8 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 
 ARN = "arn:aws:kinesis:us-east-1:1:stream/orders"
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.values.fence import Owner
 
 RUN = "scheduled__2026-01-01T00:00:00+00:00"

@@ -7,12 +7,10 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.cli.subcommands.watching import Watcher
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Owner, SourceCoordinator, StoreUnavailableError
 from airflow_coordination.monitoring.progress import WINDOW, Progress
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.errors import StoreUnavailableError
-from airflow_coordination.values.fence import Owner
 from tests.unit.cli.conftest import HOSTILE
 
 

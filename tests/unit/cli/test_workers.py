@@ -3,7 +3,7 @@
 import json
 from datetime import timedelta
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 
 
 def test_workers_what_they_hold_and_should_hold(flights, cli):

@@ -8,9 +8,9 @@ from airflow.sdk import DAG, task
 
 from airflow_coordination.hooks.retries import CoordinationRetryPolicy
 from airflow_coordination.hooks.spark_connect import server_url
-from airflow_coordination.operators.pyspark import LeasedPySparkOperator
+from airflow_coordination.leases import SettingsError
+from airflow_coordination.operators import LeasedPySparkOperator
 from airflow_coordination.submission.arguments import PartitionCallable, RunDateWarning
-from airflow_coordination.values.input_errors import SettingsError
 
 
 def first(spark, lease, month, *, day=1):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_coordination.acknowledgments import Accounting, SinkCounts
 from airflow_coordination.delivery.counting import standing_for
-from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 ROWS = Accounting(read=4, delivered_everywhere=3, failed=1, sinks={"a": SinkCounts(owed=4, delivered=3, failed=1)})
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.values.accounting import MAX_BYTES, MAX_COUNT, OTHERS, Accounting, SinkCounts
+from airflow_coordination.acknowledgments import Accounting, SinkCounts
+from airflow_coordination.values.accounting import MAX_BYTES, MAX_COUNT, OTHERS
 from airflow_coordination.values.input_errors import InvalidInputError
 
 GOOD = Accounting(

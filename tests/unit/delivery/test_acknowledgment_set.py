@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.delivery.acknowledgment_set import AcknowledgmentSet, SetStatus
+from airflow_coordination.acknowledgments import AcknowledgmentSet, SetStatus
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.input_errors import InvalidInputError
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.delivery.checkpoints import OrderedCheckpoints, Stopped
+from airflow_coordination.acknowledgments import OrderedCheckpoints, Stopped
 from airflow_coordination.values.input_errors import InvalidInputError
 
 TIMEOUT = timedelta(minutes=15)

@@ -6,9 +6,8 @@ import pytest
 from pyspark.sql import types as t
 
 from airflow_coordination.delivery.column_types import check_types
-from airflow_coordination.systems.objects.sink import FileSink
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.leases import InvalidInputError
+from airflow_coordination.sinks import FileSink, PostgresSink
 
 FILES = FileSink("/tmp/x")
 TABLE = PostgresSink("postgresql://x@h/d", table="t")

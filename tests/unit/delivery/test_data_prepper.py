@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 import pytest
 
-from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
+from airflow_coordination.sinks import DataPrepperDeadLetters
 from airflow_coordination.testing.sinks import sink_task
 from airflow_coordination.values.input_errors import InvalidInputError
 

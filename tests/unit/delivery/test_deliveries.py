@@ -8,16 +8,15 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.acknowledgments import Accounting, SinkCounts
 from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
 from airflow_coordination.delivery.deliveries import Deliveries
-from airflow_coordination.delivery.delivery import Acknowledgment, Delivery
-from airflow_coordination.delivery.routing import Publish, Routing
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.sink import SinkTask
-from airflow_coordination.values.accounting import Accounting, SinkCounts
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.delivery.delivery import Delivery
+from airflow_coordination.delivery.routing import Routing
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
+from airflow_coordination.sinks import SinkTask
+from airflow_coordination.spark import Acknowledgment, Close, Complete, GiveUp, Publish
+from airflow_coordination.stores import open_store
 
 GOOD = Acknowledgment(positive=True, accounting=Accounting(read=2, unrouted=2))
 BAD = Acknowledgment(

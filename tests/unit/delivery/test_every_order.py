@@ -7,8 +7,7 @@ from datetime import timedelta
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from airflow_coordination.delivery.acknowledgment_set import SetStatus
-from airflow_coordination.delivery.manager import AcknowledgmentSetManager
+from airflow_coordination.acknowledgments import AcknowledgmentSetManager, SetStatus
 from airflow_coordination.testing.clock import FakeClock
 
 SECOND = timedelta(seconds=1)

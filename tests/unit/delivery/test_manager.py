@@ -6,8 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.delivery.acknowledgment_set import SetStatus
-from airflow_coordination.delivery.manager import AcknowledgmentSetManager, ManagerCounts
+from airflow_coordination.acknowledgments import AcknowledgmentSetManager, ManagerCounts, SetStatus
 from airflow_coordination.values.input_errors import CoordinationError
 
 MINUTE = timedelta(minutes=1)

@@ -11,7 +11,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.delivery.acknowledgment_set import AcknowledgmentSet
+from airflow_coordination.acknowledgments import AcknowledgmentSet
 from airflow_coordination.testing.clock import FakeClock
 
 Record = int

@@ -9,12 +9,21 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 import pytest
 
-from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters, DeadLetterFiles
+from airflow_coordination.acknowledgments import Accounting, SinkCounts
+from airflow_coordination.delivery.dead_letters import DeadLetterFiles
 from airflow_coordination.delivery.tally import Tally, added_up
 from airflow_coordination.delivery.task_pass import TaskPass
-from airflow_coordination.systems.sink import DELIVERED, Answer, Guarantee, Record, SinkTask, failed, refused
+from airflow_coordination.sinks import (
+    DELIVERED,
+    Answer,
+    DataPrepperDeadLetters,
+    Guarantee,
+    Record,
+    SinkTask,
+    failed,
+    refused,
+)
 from airflow_coordination.testing.sinks import sink_task
-from airflow_coordination.values.accounting import Accounting, SinkCounts
 
 
 @dataclass

@@ -6,12 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.delivery.manager import AcknowledgmentSetManager
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.acknowledgments import AcknowledgmentSetManager
+from airflow_coordination.leases import Checkpoint, PartitionIdentifier, PartitionStatus, SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.errors import PartitionNotOwnedError
-from airflow_coordination.values.status import PartitionStatus
 
 HOUR = timedelta(hours=1)
 

@@ -10,20 +10,22 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.duties.follow_ups import KINDS, LISTS, follow_up_all, note_of, said_in
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.duties.follow_ups import KINDS, LISTS, note_of, said_in
+from airflow_coordination.follow_ups import (
+    CallUrl,
+    CommitOffsets,
+    DeleteMessages,
+    DeleteObjects,
+    FollowUpError,
+    FollowUpRights,
+    ShowMessages,
+    follow_up_all,
+)
+from airflow_coordination.leases import InvalidInputError, PartitionIdentifier, SettingsError, SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.outcomes import Close, Complete
-from airflow_coordination.protocol.follow_up import MAX_BYTES, FollowUpError
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.follow_up import MAX_BYTES
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.systems.http.call import CallUrl
-from airflow_coordination.systems.kafka.offsets import CommitOffsets
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.rights import FollowUpRights
-from airflow_coordination.systems.sqs.deletion import DeleteMessages
-from airflow_coordination.systems.sqs.visibility import ShowMessages
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.spark import Close, Complete
 from tests.unit.systems.http.test_http import Server
 
 

@@ -11,17 +11,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.duties.follow_ups import KINDS, follow_up_all, note_of, said_in, told, understood
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.follow_up import FollowUp, FollowUpError
+from airflow_coordination.duties.follow_ups import KINDS, note_of, said_in, told, understood
+from airflow_coordination.follow_ups import (
+    CallUrl,
+    CommitOffsets,
+    DeleteMessages,
+    DeleteObjects,
+    FollowUpError,
+    FollowUpRights,
+    ShowMessages,
+    follow_up_all,
+)
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
+from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.systems.http.call import CallUrl
-from airflow_coordination.systems.kafka.offsets import CommitOffsets
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.rights import FollowUpRights
-from airflow_coordination.systems.sqs.deletion import DeleteMessages
-from airflow_coordination.systems.sqs.visibility import ShowMessages
-from airflow_coordination.values.input_errors import InvalidInputError
 
 PERSON = FollowUpRights.of_a_person()
 ODD = {

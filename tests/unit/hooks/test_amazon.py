@@ -11,9 +11,8 @@ from airflow.sdk.log import redact
 from airflow_coordination.hooks.amazon import AmazonAccess, make_client, read_access
 from airflow_coordination.hooks.connection import read_connection
 from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.leases import SettingsError, StoreUnavailableError
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.values.errors import StoreUnavailableError
-from airflow_coordination.values.input_errors import SettingsError
 
 ROLE = "arn:aws:iam::123456789012:role/Worker"
 KEYS = {"AWS_ACCESS_KEY_ID": "AKIAOFTHEUNIT", "AWS_SECRET_ACCESS_KEY": "secret-of-the-unit", "AWS_SESSION_TOKEN": ""}

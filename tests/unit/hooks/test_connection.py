@@ -9,8 +9,8 @@ from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_coordination.hooks.connection import read_connection
 from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.leases import SettingsError
 from airflow_coordination.stores.config import parse_config
-from airflow_coordination.values.input_errors import SettingsError
 
 
 def connection(**fields):

@@ -12,12 +12,15 @@ from airflow_coordination.hooks.retries import (
     SupplierBusyError,
     default_retry_policy,
 )
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
-from airflow_coordination.values.errors import DeploymentError, PartitionNotOwnedError, StoreUnavailableError
-from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.leases import (
+    DeploymentError,
+    Fence,
+    PartitionNotOwnedError,
+    SettingsError,
+    StoreUnavailableError,
+)
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 POLICY = default_retry_policy()
 

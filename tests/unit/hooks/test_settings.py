@@ -5,8 +5,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.hooks.settings import configured_output_root, merge_settings, sweep_interval
-from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.leases import Settings, SettingsError
 
 
 def test_defaults_are_the_protocols_own():

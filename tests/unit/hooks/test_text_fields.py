@@ -5,12 +5,10 @@ from types import SimpleNamespace
 import pytest
 from airflow.sdk import DAG, task
 
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.pyspark import LeasedPySparkOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.leases import InvalidInputError
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedPySparkOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 from airflow_coordination.values.hints import decode_hint, encode_hint
-from airflow_coordination.values.input_errors import InvalidInputError
 
 LIKE_LITERALS = ["2013", "1_000", "1e3", "True", "None", "['a']", "'a'", "0x10"]
 

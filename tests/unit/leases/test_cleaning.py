@@ -7,13 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.leases import Partition, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.cleaning import CleanedUp
-from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.hierarchy import has_begun
-from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
 
 NEW = Partition(source="s", key="c", status=PartitionStatus.UNASSIGNED, last_op="made", create_op="made")
 

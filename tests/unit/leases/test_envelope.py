@@ -8,8 +8,8 @@ import time
 
 import pytest
 
+from airflow_coordination.leases import SettingsError
 from airflow_coordination.leases.handover import LONGEST_DELIVERY, Envelope, discard
-from airflow_coordination.values.input_errors import SettingsError
 
 SECRET = "canary-77a1"
 

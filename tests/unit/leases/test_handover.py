@@ -5,10 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.handover import HandOver
-from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.settings import Balancing, Settings
+from airflow_coordination.leases import Fence, HandOver, Settings, SettingsError
+from airflow_coordination.values.settings import Balancing
 
 BEFORE = {
     *("source", "partition_prefix", "key", "fence", "owner", "settings", "store_id", "output_root"),

@@ -8,22 +8,22 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.crash import Fault, FaultyStore
-from airflow_coordination.values.errors import (
+from airflow_coordination.leases import (
+    CoordinationError,
+    Lease,
     NoProgressError,
     PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
     SchemaVersionError,
+    Settings,
+    SourceCoordinator,
     StoreUnavailableError,
 )
-from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.stores.in_memory import InMemoryStore
+from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Fault, FaultyStore
 from airflow_coordination.values.times import Randomness
 
 Held = tuple[SourceCoordinator, Lease, FaultyStore, FakeClock]

@@ -9,20 +9,24 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import (
+    Checkpoint,
+    CoordinationError,
+    InvalidInputError,
+    OutcomeUnknownError,
+    PartitionNotOwnedError,
+    PartitionStatus,
+    SourceCoordinator,
+)
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.partition import Checkpoint
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import OwnerWrite, Renew
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotOwnedError
-from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 
 def test_a_supplier_that_yields_makes_progress() -> None:

@@ -9,13 +9,12 @@ from typing import TypeVar
 
 import pytest
 
+from airflow_coordination.leases import SourceCoordinator, StoreUnavailableError
 from airflow_coordination.leases.confirm import LONGEST_PAUSE
-from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.times import Randomness
 
 T = TypeVar("T")

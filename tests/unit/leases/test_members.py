@@ -4,10 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import holds_partitions
 
 TIMEOUT = timedelta(seconds=20)

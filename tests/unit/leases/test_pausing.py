@@ -7,14 +7,14 @@ from typing import TypeVar
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionUpdateError, SettingsError, SourceCoordinator
 from airflow_coordination.protocol.pause import NEVER_PAUSED
 from airflow_coordination.protocol.port import pause_of
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.values.input_errors import InvalidInputError
 
 T = TypeVar("T")
 

@@ -6,15 +6,18 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import (
+    InvalidInputError,
+    Lease,
+    OutcomeUnknownError,
+    PartitionNotOwnedError,
+    SourceCoordinator,
+)
 from airflow_coordination.protocol.metrics import Metric, full_name
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
 from airflow_coordination.values.accounting import Accounting
-from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotOwnedError
-from airflow_coordination.values.input_errors import InvalidInputError
 
 READ = (
     Metric.RECORDS_IN,

@@ -8,20 +8,21 @@ from typing import TypeVar
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import (
+    Block,
+    Lease,
+    Outcome,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionStatus,
+    SourceCoordinator,
+    StoreUnavailableError,
+)
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.errors import (
-    OutcomeUnknownError,
-    PartitionNotFoundError,
-    PartitionNotOwnedError,
-    StoreUnavailableError,
-)
-from airflow_coordination.values.status import Outcome, PartitionStatus
 
 T = TypeVar("T")
 Write = Callable[[SourceCoordinator, Lease], object]

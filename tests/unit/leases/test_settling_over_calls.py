@@ -8,15 +8,20 @@ from typing import TypeVar
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import (
+    Block,
+    CoordinationError,
+    Lease,
+    OutcomeUnknownError,
+    PartitionStatus,
+    PartitionUpdateError,
+    SourceCoordinator,
+    StoreUnavailableError,
+)
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
-from airflow_coordination.values.blocks import Block, merge
-from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError, StoreUnavailableError
-from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.blocks import merge
 
 T = TypeVar("T")
 COUNTED = ("write", "acquire_next", "acquire", "complete_and_acquire", "find_nonce", "act")

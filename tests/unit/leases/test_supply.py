@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.leases import (
+    Checkpoint,
+    InvalidInputError,
+    PartitionIdentifier,
+    PartitionNotOwnedError,
+    ProgressStateError,
+    SourceCoordinator,
+)
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
-from airflow_coordination.values.errors import PartitionNotOwnedError
-from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 from airflow_coordination.values.names import GLOBAL_STATE_KEY, compose_source
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from airflow_coordination.leases import StoreSlowError, StoreUnavailableError
 from airflow_coordination.leases.confirm import Attempts
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.errors import StoreSlowError, StoreUnavailableError
 from airflow_coordination.values.times import Randomness
 
 

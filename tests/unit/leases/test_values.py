@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.algebra import ring_entry
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.conformance.fixtures import block
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 from airflow_coordination.values.blocks import MAX_BLOCKS_BYTES, Block, dump_blocks, load_blocks, merge

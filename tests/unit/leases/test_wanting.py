@@ -4,13 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import InvalidInputError, PartitionNotOwnedError, SourceCoordinator
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
-from airflow_coordination.values.errors import PartitionNotOwnedError
-from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import Outcome
 
 PATIENCE = timedelta(minutes=1)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores.in_memory import InMemoryStore
 
 KEYS = [f"2014-{number:02}" for number in range(1, 13)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_coordination.leases import Owner
 from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)

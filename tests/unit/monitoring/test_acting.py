@@ -2,8 +2,8 @@
 
 import pytest
 
+from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.monitoring.acting import OFFERED, as_counted, at_stake, carry_out, each, stamp
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SettingsError, SourceCoordinator
 from airflow_coordination.monitoring.waiting.conclusion import (
     Conclusion,
     OnParked,
@@ -15,8 +15,6 @@ from airflow_coordination.monitoring.waiting.conclusion import (
     WaitVerdict,
 )
 from airflow_coordination.monitoring.waiting.observation import Observation
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.values.input_errors import SettingsError
 
 
 def look(coordinator, until, max_hints):

@@ -5,15 +5,12 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.explaining.explanation import Reason
+from airflow_coordination.leases import PartitionIdentifier, Reason, SourceCoordinator
 from airflow_coordination.monitoring.counts import Counts, counted, foreseen
 from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.monitoring.waiting.observation import Observation
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.docs.pages import ROOT
 from tests.simulation.dynamodb.engine import Engine

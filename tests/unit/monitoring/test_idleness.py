@@ -7,13 +7,12 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.waiting import observation
 from airflow_coordination.monitoring.waiting.conclusion import OnIdle, Until, Waiting, WaitTerms, WaitVerdict
 from airflow_coordination.monitoring.waiting.idleness import FRONT, IDLE_LOOKS, Idleness
 from airflow_coordination.monitoring.waiting.observation import Observation
-from airflow_coordination.stores.dynamodb.options import DynamoDBOptions
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.simulation.dynamodb.engine import Engine
 
@@ -130,7 +129,7 @@ def test_e4_work_behind_the_front_is_seen_by_its_end(flights, look):
 
 def test_e4_new_partitions_are_no_sign_that_somebody_takes_them(flights, look):
     """E4: also when more urgent ones push the others back."""
-    from airflow_coordination.protocol.partition import PartitionIdentifier
+    from airflow_coordination.leases import PartitionIdentifier
 
     flights.create_partitions([f"k{number:03}" for number in range(FRONT)])
     numbers = iter(range(100))

@@ -5,16 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import InvalidInputError, InvalidKeyError, Owner, PartitionStatus, SourceCoordinator
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import START, FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.fence import Owner, TaskInstance
-from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.values.fence import TaskInstance
 from airflow_coordination.values.names import compose_source
-from airflow_coordination.values.status import PartitionStatus
 
 MINUTE = timedelta(minutes=1)
 TASK = Owner.of_task("node 7", "flights/eu", "manual__2026", "process", 3, 2).text

@@ -2,9 +2,9 @@
 
 import pytest
 
+from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.selection import Filter, count, listed, sentence
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from tests.unit.monitoring.conftest import KEYS
 
 

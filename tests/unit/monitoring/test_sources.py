@@ -2,10 +2,9 @@
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.monitoring.sources import sources
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.stores import open_store
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.throughput import DAY, lately, of_rows
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.status import Outcome

@@ -4,11 +4,9 @@ import sys
 
 import pytest
 
-from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
-from airflow_coordination.values.settings import Settings
+from airflow_coordination.leases import InvalidInputError, Settings, SettingsError
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.sensors import PartitionsSensor
 
 
 def leased(**arguments):

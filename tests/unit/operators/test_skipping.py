@@ -4,9 +4,9 @@ import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
+from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.operators.leased_operator import silenced_by
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
-from airflow_coordination.sensors.partitions import PartitionsSensor
+from airflow_coordination.sensors import PartitionsSensor
 
 SILENCED = ["all_success", "all_done_min_one_success", "none_skipped", "one_success", "none_failed_min_one_success"]
 LOOKS = ["all_done", "always", "none_failed"]

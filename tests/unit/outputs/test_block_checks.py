@@ -9,12 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from airflow_coordination.leases import Fence
+from airflow_coordination.outputs import Attempt, Manifest, OutputError
 from airflow_coordination.outputs import attempts as block_checks
-from airflow_coordination.outputs.attempts import Attempt, check_published
-from airflow_coordination.outputs.manifests import Manifest
+from airflow_coordination.outputs.attempts import check_published
 from airflow_coordination.outputs.parquet import SPARK_SCHEMA
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.fence import Fence
 
 PARTITION = "Cannot read the output of partition 'k' of source 'flights|PARTITION': "
 

@@ -14,19 +14,13 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
-from airflow_coordination.outputs.attempts import Attempt
-from airflow_coordination.outputs.collector import collect
-from airflow_coordination.outputs.manifests import Reference
-from airflow_coordination.outputs.published import published_manifests
+from airflow_coordination.leases import Fence, InvalidInputError, Lease, SourceCoordinator
+from airflow_coordination.outputs import Attempt, Block, Reference, collect, published_manifests
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.blocks import Block, Mode
-from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.blocks import Mode
 
 NOW = timedelta(0)
 

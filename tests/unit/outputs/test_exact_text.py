@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.outputs import OutputError
 from airflow_coordination.outputs.exact_text import check_quoted, text_options
-from airflow_coordination.systems.objects.errors import OutputError
 
 SCHEMA = '{"type":"struct","fields":[{"name":"v","type":"string","nullable":true,"metadata":{}}]}'
 

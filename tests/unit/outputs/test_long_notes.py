@@ -10,12 +10,11 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.duties import follow_ups as notes
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Lease, SourceCoordinator
+from airflow_coordination.outputs import collect
 from airflow_coordination.outputs import collector as long_notes
-from airflow_coordination.outputs.collector import collect
 from airflow_coordination.outputs.layout import partition_directory
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.deletion import DeleteObjects
 
 NOW = timedelta(0)

@@ -8,11 +8,11 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from airflow_coordination.outputs import Manifest, OutputError
 from airflow_coordination.outputs.formats import FORMATS, KNOWN_OPTIONS
 from airflow_coordination.outputs.layout import is_below
-from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
+from airflow_coordination.outputs.manifests import DataFile, Reference
 from airflow_coordination.outputs.schemas import flattened
-from airflow_coordination.systems.objects.errors import OutputError
 
 ADDRESS = "/out/_attempts/_partition=x/_attempt=1-a/_block=d-1/_manifest.json"
 SCHEMA = '{"type":"struct","fields":[{"name":"n","type":"long","nullable":true,"metadata":{}}]}'

@@ -13,19 +13,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.attempts import Attempt
+from airflow_coordination.leases import (
+    Fence,
+    InvalidInputError,
+    InvalidKeyError,
+    PartitionIdentifier,
+    SourceCoordinator,
+)
+from airflow_coordination.outputs import Attempt, Block, Manifest, OutputError, Reference, published_manifests
 from airflow_coordination.outputs.exact_text import TextOptions
 from airflow_coordination.outputs.layout import partition_directory
-from airflow_coordination.outputs.manifests import Manifest, Reference
-from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import delete, list_files, normal_root, write_bytes
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
 
 SOURCE = "flights|PARTITION"
 HOSTILE = ["../../etc/passwd", "a" * 2048, "x/y\\z", "{{ conn.x.password }}", "‮gnp", "ä ö?*[", ".", "k=v", "<script>"]

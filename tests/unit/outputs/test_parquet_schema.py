@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_coordination.outputs.attempts import Attempt
+from airflow_coordination.leases import Fence
+from airflow_coordination.outputs import Attempt, OutputError
 from airflow_coordination.outputs.parquet import read_footer
 from airflow_coordination.outputs.schemas import fit
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.fence import Fence
 
 LISTED = {"type": "array", "elementType": "long", "containsNull": True}
 FOREIGN = {

@@ -10,16 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.attempts import Attempt, Measured
-from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
+from airflow_coordination.leases import Fence, SourceCoordinator, StoreUnavailableError
+from airflow_coordination.outputs import Attempt, Manifest, OutputError, Reference
+from airflow_coordination.outputs.attempts import Measured
+from airflow_coordination.outputs.manifests import DataFile
 from airflow_coordination.outputs.parquet import SPARK_SCHEMA
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.outputs.schemas import fit, flattened, inferred, values_in
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.errors import StoreUnavailableError
-from airflow_coordination.values.fence import Fence
+from airflow_coordination.stores import open_store
 
 
 def schema_of(**columns: object) -> str:

@@ -8,16 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs import published
-from airflow_coordination.outputs.attempts import Attempt
-from airflow_coordination.outputs.collector import collect
-from airflow_coordination.outputs.manifests import Reference
-from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs import Attempt, Block, OutputError, Reference, collect, published, published_manifests
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import Content, read_many
-from airflow_coordination.values.blocks import Block
 
 PASSES = 300
 

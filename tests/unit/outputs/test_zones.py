@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_coordination.outputs.attempts import Attempt, Measured
-from airflow_coordination.outputs.manifests import Manifest
+from airflow_coordination.leases import Fence
+from airflow_coordination.outputs import Attempt, Manifest, OutputError
+from airflow_coordination.outputs.attempts import Measured
 from airflow_coordination.outputs.zones import Standing, kind_of, standing, times_in
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.fence import Fence
 
 NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
 

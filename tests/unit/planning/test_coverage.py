@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.planning.shards.coverage import Findings, holes, look
-from airflow_coordination.planning.shards.shard import MAX_HASH_KEY, HashRange
+from airflow_coordination.streams import MAX_HASH_KEY, Findings, HashRange, holes, look
 from airflow_coordination.values.input_errors import InvalidInputError
 
 ALL = HashRange(0, MAX_HASH_KEY)

@@ -6,10 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_coordination.planning.shards.plan import NewLease, ShardEnd, at_shard_end
-from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
-from airflow_coordination.planning.shards.shard import Shard
-from airflow_coordination.protocol.hierarchy import may_go
+from airflow_coordination.streams import TRIM_HORIZON, NewLease, Position, Shard, ShardEnd, at_shard_end, may_go
 
 DAY = timedelta(days=1)
 LEFT, RIGHT = Shard("left", ("p",), 5), Shard("right", ("p",), 6)

@@ -6,10 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.planning.shards.lineage import InconsistentListingError
-from airflow_coordination.planning.shards.plan import NewLease, first, plan
-from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
-from airflow_coordination.planning.shards.shard import Shard
+from airflow_coordination.streams import TRIM_HORIZON, InconsistentListingError, NewLease, Position, Shard, first, plan
 from airflow_coordination.values.input_errors import InvalidInputError
 
 LATEST = Position.latest(datetime(2026, 11, 23, tzinfo=UTC))

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
+from airflow_coordination.streams import TRIM_HORIZON, Position, Start
 from airflow_coordination.values.input_errors import InvalidInputError
 
 NOON = datetime(2026, 11, 23, 12, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.planning.shards.shard import MAX_HASH_KEY, HashRange, Shard
+from airflow_coordination.streams import MAX_HASH_KEY, HashRange, Shard
 from airflow_coordination.values.input_errors import InvalidInputError
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.planning.shares import Free, Wish, shares, wish
+from airflow_coordination.streams import Free, Wish, shares, wish
 from airflow_coordination.values.input_errors import InvalidInputError
 
 capacities = st.dictionaries(st.sampled_from("abcdefg"), st.integers(0, 9), min_size=1)

@@ -4,9 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.metrics import Gauge, Metric, WorkGauge, full_name
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.past_tenure import with_ring
 from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.stores.in_memory import InMemoryStore

@@ -6,10 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.input_errors import InvalidKeyError
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.leases import InvalidKeyError, PartitionStatus, SourceCoordinator
+from airflow_coordination.stores import open_store
 
 KEYS = st.text(alphabet="ab\u00e9\U0001f680", min_size=1, max_size=4)
 

@@ -6,12 +6,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.follow_ups import DeleteObjects
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.writes import Action
+from airflow_coordination.sources import object_listing
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import Workbench
 from airflow_coordination.testing.forwarding import ForwardingStore

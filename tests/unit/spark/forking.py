@@ -11,10 +11,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.spark import Complete
 from airflow_coordination.spark.tenure import DriverContext, run_tenure
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 
 MODE, PLACE = sys.argv[1], Path(sys.argv[2])
 ROUNDS, WORKERS = 20, 2

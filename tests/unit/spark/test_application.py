@@ -8,8 +8,8 @@ import json
 import pytest
 
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, REPORT_MARKER, STORE_VARIABLE
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import _calls, partition_application, run_handed_over
+from airflow_coordination.spark import Complete, partition_application
+from airflow_coordination.spark.application import _calls, run_handed_over
 from airflow_coordination.spark.reports import LineReport
 from airflow_coordination.systems.spark.error_text import error_text
 
@@ -48,9 +48,7 @@ def test_a_hand_over_that_is_none_is_refused(monkeypatch) -> None:
 def test_s17_in_memory_is_refused_in_a_driver(monkeypatch, capsys) -> None:
     from datetime import timedelta
 
-    from airflow_coordination.leases.handover import HandOver
-    from airflow_coordination.values.fence import Fence
-    from airflow_coordination.values.settings import Settings
+    from airflow_coordination.leases import Fence, HandOver, Settings
 
     handover = HandOver(
         source="s",

@@ -4,13 +4,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import CoordinationError, Outcome, SourceCoordinator
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.settings import Balancing
-from airflow_coordination.values.status import Outcome
 
 
 class Worker:

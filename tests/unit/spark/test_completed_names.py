@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.values.blocks import Block
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs import Block, OutputError
+from airflow_coordination.spark import read_completed
+from airflow_coordination.stores import open_store
 
 
 @pytest.mark.parametrize(

@@ -11,19 +11,16 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.hooks.retries import PartitionFailedError
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete, GiveUp
-from airflow_coordination.spark import draining, one_by_one, tenure
+from airflow_coordination.leases import Outcome, Settings, SourceCoordinator
+from airflow_coordination.spark import Complete, GiveUp, draining, one_by_one, tenure
 from airflow_coordination.spark import worker_pool as crew
 from airflow_coordination.spark.application import _exit_code
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.tenure import DriverContext, Ended
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.submission.in_process import InProcessReports, work_in_process
 from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import Outcome
 
 LEASE = timedelta(seconds=0.5)
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
+from airflow_coordination.leases import SettingsError
 from airflow_coordination.leases.handover import ENVELOPE_VARIABLE, STORE_VARIABLE, Envelope
 from airflow_coordination.spark.handed_over import HandedOver
-from airflow_coordination.values.input_errors import SettingsError
 
 LOOK = """
 import json, os

@@ -8,19 +8,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.duties.follow_ups import follow_up_all
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Close, Complete
-from airflow_coordination.spark import draining, one_by_one, tenure
+from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
+from airflow_coordination.leases import PartitionStatus, Settings, SourceCoordinator
+from airflow_coordination.spark import CallUrl, Close, Complete, DeleteObjects, draining, one_by_one, tenure
 from airflow_coordination.spark.draining import drain
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.http import call as url
-from airflow_coordination.systems.http.call import CallUrl
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.rights import FollowUpRights
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 
 class NoJobs:

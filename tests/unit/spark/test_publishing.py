@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.collector import collect
-from airflow_coordination.outputs.published import published_manifests
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
+from airflow_coordination.outputs import collect, published_manifests
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import join, normal_root, write_bytes
 from airflow_coordination.values.blocks import Mode
-from airflow_coordination.values.input_errors import InvalidInputError
 
 
 @pytest.fixture(params=["memory", "sqlite"])

@@ -6,14 +6,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext
 from airflow_coordination.spark.why_ended import Why
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.stores import open_store
 
 
 @pytest.fixture

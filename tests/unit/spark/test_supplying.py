@@ -6,10 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.draining import drain, next_lease
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 
 
 @pytest.fixture

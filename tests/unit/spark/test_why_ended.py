@@ -5,12 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.draining import run_to_the_end
 from airflow_coordination.spark.why_ended import Why
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 
 
 @pytest.fixture(autouse=True)

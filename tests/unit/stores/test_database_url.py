@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy.engine import URL, make_url
 
+from airflow_coordination.leases import SettingsError
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.addresses import DatabaseUrl, read_url
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.values.input_errors import SettingsError
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"]), min_size=1, max_size=12)
 NAME = st.sampled_from(["sslmode", "options", "schema", "application_name", "passfile"])

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.config import DYNAMODB_OPTIONS
+from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.options import DynamoDBOptions, options_of
-from airflow_coordination.stores.dynamodb.store import DynamoDBStore
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import SettingsError
 
 ROLE = "arn:aws:iam::123456789012:role/SourceCoordinationTableRole"

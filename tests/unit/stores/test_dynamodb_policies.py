@@ -5,8 +5,8 @@ import json
 import pytest
 
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.leases import SettingsError
 from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
-from airflow_coordination.values.input_errors import SettingsError
 
 ADDRESS = TableAddress("Flights", "eu-west-1", "123456789012")
 WORKER = ["iam", "worker", "--region", "eu-west-1", "--account", "123456789012"]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import tracemalloc
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination import SourceCoordinator, open_store
 
 PROGRESS = 100_000
 ENDINGS = 40

@@ -7,17 +7,14 @@ import pytest
 from airflow_coordination.cli.standalone import main as command_line
 from airflow_coordination.hooks.connection import read_connection
 from airflow_coordination.hooks.coordination import CoordinationHook
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.outcomes import Complete
+from airflow_coordination.leases import SettingsError, SourceCoordinator
 from airflow_coordination.outputs.collector import collect
 from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.spark.completed import read_completed
-from airflow_coordination.spark.draining import drain
+from airflow_coordination.spark import Complete, drain, read_completed
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.config import StoreConfig
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.objects.errors import OutputError
 from airflow_coordination.testing.forwarding import ForwardingStore
-from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import compose_source
 
 OTHER = (

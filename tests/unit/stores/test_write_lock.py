@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.leases import StoreUnavailableError
+from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.stores.sql.sqlite import WriteLock
-from airflow_coordination.values.errors import StoreUnavailableError
 
 SAVE = Call("save")
 

@@ -3,12 +3,11 @@
 import json
 from types import SimpleNamespace
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Owner, SourceCoordinator
 from airflow_coordination.protocol.metrics import CountingMetrics
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.stores import open_store
 from airflow_coordination.submission.driver_reports import DriverReports
 from airflow_coordination.submission.watch import Watch
-from airflow_coordination.values.fence import Owner
 
 COUNTED = "flights_source_coordinator_partitionsCompleted"
 

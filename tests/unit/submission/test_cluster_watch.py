@@ -9,12 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import Outcome, Owner, Settings, SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.submission.cluster_watch import ClusterWatch
-from airflow_coordination.values.fence import Owner
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import Outcome
 
 
 @pytest.fixture

@@ -6,13 +6,11 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.hooks.coordination import CoordinationHook
-from airflow_coordination.leases.handover import HandOver, from_word
+from airflow_coordination.leases import Fence, HandOver, Settings, SettingsError
+from airflow_coordination.leases.handover import from_word
 from airflow_coordination.stores.registry import GROUP
 from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Driver, Opens, Route, route_of
 from airflow_coordination.submission.driver_inputs import inputs_for, what_opens
-from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.settings import Settings
 
 CANARY = "canary-e31b"
 ROLE = "arn:aws:iam::123456789012:role/Worker"

@@ -7,12 +7,10 @@ import structlog
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Outcome, SourceCoordinator, StoreUnavailableError
 from airflow_coordination.submission.driver_reports import DriverReports
 from airflow_coordination.submission.watch import Watch
-from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.input_errors import printable
-from airflow_coordination.values.status import Outcome
 from tests.unit.submission.setup import COUNTED, Case
 
 CASES = {several: Case(several=several) for several in (False, True)}

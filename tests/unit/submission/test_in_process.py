@@ -2,10 +2,9 @@
 
 from types import SimpleNamespace
 
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Fence, Lease
 from airflow_coordination.submission.in_process import InProcessReports
 from airflow_coordination.submission.task_instance import TaskMemory
-from airflow_coordination.values.fence import Fence
 
 
 def test_the_late_end_of_a_lost_tenure_is_not_that_of_the_one_after_it(case):

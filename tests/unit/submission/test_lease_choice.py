@@ -5,12 +5,9 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.hooks.retries import PartitionFailedError
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import Owner, PartitionStatus, Place, Settings, SourceCoordinator
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory
-from airflow_coordination.values.fence import Owner, Place
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 
 class TaskStateStore(dict):

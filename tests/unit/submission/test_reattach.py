@@ -4,15 +4,12 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import Fence, Outcome, Owner, PartitionStatus, Settings, SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.submission.cluster_mode import LONGEST_WAIT_FOR_END, Reattachment
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.fence import Fence, Owner
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import Outcome, PartitionStatus
 
 
 class TaskStateStore(dict):

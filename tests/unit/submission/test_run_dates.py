@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
+from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.submission.arguments import RunDateWarning
 
 

@@ -1,8 +1,8 @@
 """The tenures that a driver leaves open are ended, and no others."""
 
+from airflow_coordination.leases import Outcome
 from airflow_coordination.submission.finish import SubmissionEnd, settle
 from airflow_coordination.submission.tenure_book import TenureBook
-from airflow_coordination.values.status import Outcome
 
 
 def test_b3_only_this_tasks_own_tenures_are_ended(case):

@@ -10,8 +10,8 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.providers.common.compat.sdk import BaseHook
 from airflow.sdk import BaseOperator
 
+from airflow_coordination.leases import SettingsError
 from airflow_coordination.submission.spark_provider import UNNAMED, ProviderHook, ProviderOperator
-from airflow_coordination.values.input_errors import SettingsError
 from tests.house.tree import PACKAGE
 
 METHODS = {

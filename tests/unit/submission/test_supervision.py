@@ -8,18 +8,21 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_coordination.hooks.retries import DrainCutShortError, PartitionFailedError
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.handover import HandOver
+from airflow_coordination.leases import (
+    DeploymentError,
+    HandOver,
+    Owner,
+    PartitionNotOwnedError,
+    PartitionStatus,
+    Settings,
+    SourceCoordinator,
+)
 from airflow_coordination.submission.client_mode import ClientMode
 from airflow_coordination.submission.credential_routes import Driver
 from airflow_coordination.submission.driver_inputs import DriverInputs
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.supervision import Application, Supervision
 from airflow_coordination.submission.task_instance import TaskMemory
-from airflow_coordination.values.errors import DeploymentError, PartitionNotOwnedError
-from airflow_coordination.values.fence import Owner
-from airflow_coordination.values.settings import Settings
-from airflow_coordination.values.status import PartitionStatus
 
 FOREIGN = Application("job.jar", begins=False, complete_on_success=True)
 OURS = Application("job.py", begins=True)

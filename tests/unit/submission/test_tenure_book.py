@@ -2,9 +2,8 @@
 
 import json
 
+from airflow_coordination.leases import Fence, Outcome
 from airflow_coordination.submission.tenure_book import NAMED, TenureBook
-from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.status import Outcome
 
 
 def fence(token):

@@ -2,8 +2,8 @@
 
 import pytest
 
+from airflow_coordination.leases import PartitionNotOwnedError
 from airflow_coordination.submission.watch import Watch
-from airflow_coordination.values.errors import PartitionNotOwnedError
 
 
 def test_b3_a_renewal_after_the_drivers_own_ending_does_not_end_the_driver(case):

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
-from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
-from airflow_coordination.systems.objects.listing import Listing, StoredObject
-from airflow_coordination.systems.objects.supplier import object_listing
+from airflow_coordination.leases import Checkpoint, PartitionIdentifier
+from airflow_coordination.sources import Listing, StoredObject, object_listing
 from airflow_coordination.testing.clock import START, FakeClock
 
 

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.systems.kafka.supplier import kafka_ranges
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.sql.ranges import sql_ranges
-from airflow_coordination.systems.sqs.supplier import sqs_notifications
+from airflow_coordination.sources import kafka_ranges, object_listing, sql_ranges, sqs_notifications
 from airflow_coordination.values.input_errors import InvalidInputError
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"

@@ -6,8 +6,9 @@ import pickle
 
 import pytest
 
-from airflow_coordination.systems.suppliers import SourceError, wrapped
-from airflow_coordination.values.input_errors import CoordinationError, SettingsError
+from airflow_coordination.leases import CoordinationError, SettingsError
+from airflow_coordination.sources import SourceError
+from airflow_coordination.systems.suppliers import wrapped
 
 
 def test_a_library_s_exception_is_told_and_chained() -> None:

@@ -17,19 +17,20 @@ import pytest
 import sqlalchemy as sa
 
 import airflow_coordination.sources
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import CoordinationError, SourceCoordinator
 from airflow_coordination.leases.supply import Supplier
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.kafka.supplier import kafka_ranges
+from airflow_coordination.sources import (
+    KinesisShards,
+    StoredObject,
+    kafka_ranges,
+    object_listing,
+    range_clause,
+    sql_ranges,
+    sqs_notifications,
+)
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.kinesis import landing as shard_reader
 from airflow_coordination.systems.kinesis.landing import Landing, ShardPart
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
-from airflow_coordination.systems.objects.listing import StoredObject
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.sql.key_column import range_clause
-from airflow_coordination.systems.sql.ranges import sql_ranges
-from airflow_coordination.systems.sqs.supplier import sqs_notifications
-from airflow_coordination.values.input_errors import CoordinationError
 from tests.kpl import sealed
 from tests.unit.systems.kinesis.service import Service
 from tests.unit.systems.kinesis.test_shard_reader import LEASE, Client, answer

@@ -12,12 +12,10 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
+from airflow_coordination.leases import Checkpoint, PartitionIdentifier
+from airflow_coordination.sources import StoredObject, object_listing, sql_ranges
 from airflow_coordination.systems.objects import scan as pages
-from airflow_coordination.systems.objects.listing import StoredObject
-from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.systems.sql import supplier as ranges
-from airflow_coordination.systems.sql.ranges import sql_ranges
 from airflow_coordination.systems.suppliers import fingerprint, planned_pass, remembered
 from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 

@@ -6,18 +6,19 @@ import json
 
 import pytest
 
-from airflow_coordination.duties.follow_ups import LISTS, follow_up_all, note_of
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.duties.follow_ups import LISTS, note_of
+from airflow_coordination.follow_ups import (
+    CallUrl,
+    CommitOffsets,
+    DeleteMessages,
+    DeleteObjects,
+    FollowUpRights,
+    follow_up_all,
+)
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.protocol.follow_up import Place
-from airflow_coordination.systems.http.call import CallUrl
-from airflow_coordination.systems.kafka.offsets import CommitOffsets
-from airflow_coordination.systems.kafka.supplier import kafka_ranges
-from airflow_coordination.systems.objects.deletion import DeleteObjects
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.rights import FollowUpRights, rights_given
-from airflow_coordination.systems.sqs.deletion import DeleteMessages
-from airflow_coordination.systems.sqs.supplier import sqs_notifications
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.sources import kafka_ranges, object_listing, sqs_notifications
+from airflow_coordination.systems.rights import rights_given
 
 RIGHTS = FollowUpRights(
     objects=["s3://in", "s3a://other/pre", "/data/in", "gs://b/in/"],

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.supply import Supplier
-from airflow_coordination.protocol.partition import Checkpoint
+from airflow_coordination.leases import Checkpoint, SourceCoordinator, Supplier
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.sources import object_listing
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.systems.objects import scan as pages
-from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from tests.unit.systems.storage import Storage

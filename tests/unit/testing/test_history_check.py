@@ -8,25 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import Block, Lease, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.metrics import Metric
-from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import Action, Create, NewPartition
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
-from airflow_coordination.testing.history.check import (
+from airflow_coordination.testing.history import (
+    FileLog,
+    Kind,
+    MemoryLog,
+    Operation,
+    RecordedCoordinator,
+    Told,
     check,
     metrics_are_exact,
     pauses_hold,
+    read_logs,
     the_global_state_grows,
     work_is_not_denied,
 )
-from airflow_coordination.testing.history.log import FileLog, MemoryLog, read_logs
-from airflow_coordination.testing.history.operations import Kind, Operation, Told
-from airflow_coordination.testing.history.recorder import RecordedCoordinator
-from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotOwnedError
 from airflow_coordination.values.settings import Settings
 

@@ -15,15 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination import open_store
+from airflow_coordination.leases import Block, InvalidInputError, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.fields import HEAD_FIELDS, PARTITION_FIELDS
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.opening import open_store
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import import_, read_export
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import GLOBAL_STATE_KEY
 
 Line = dict[str, Any]

@@ -6,8 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases import (
+    Block,
+    InvalidInputError,
+    Lease,
+    OutcomeUnknownError,
+    PartitionStatus,
+    SourceCoordinator,
+)
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
@@ -20,10 +26,6 @@ from airflow_coordination.values.accounting import (
     flat,
     of_flat,
 )
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.errors import OutcomeUnknownError
-from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
 
 SOON = timedelta(minutes=1)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.leases import SettingsError
 from airflow_coordination.values.settings import check_concurrent_leases
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.errors import OutputError, partition_label
 from airflow_coordination.values.failing import alike
 

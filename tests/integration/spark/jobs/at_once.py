@@ -2,8 +2,7 @@
 
 from signs import here
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 
 @partition_application

@@ -8,8 +8,7 @@ import time
 from pyspark import InheritableThread
 from signs import here
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 
 def slowly(rows):

@@ -4,8 +4,7 @@ import time
 
 from signs import here
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 
 def slowly(rows):

@@ -1,7 +1,6 @@
 """Says how far behind it is, before it saves and before it ends."""
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 
 @partition_application

@@ -1,7 +1,6 @@
 """Stops the session of its driver, as a program of its own would at its end."""
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 
 @partition_application

@@ -4,7 +4,7 @@ import time
 
 from signs import here
 
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import partition_application
 
 
 @partition_application

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
-from airflow_coordination.leases.outcomes import Close, Complete
+from airflow_coordination.spark import Close, Complete
 
 ROWS = 10
 IN_TWO_PASSES = ("heads to be read", "close to be sent", "close applied")

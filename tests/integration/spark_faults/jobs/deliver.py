@@ -18,13 +18,8 @@ from executors import both_executors
 from pyspark import TaskContext
 from signs import DIRECTORY, executor, here, wait_until
 
-from airflow_coordination.delivery.routing import DeadLetters, Publish
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
-from airflow_coordination.systems.objects.sink import FileSink
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
-from airflow_coordination.systems.sink import Answer, Guarantee, Record, SinkTask
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
+from airflow_coordination.sinks import Answer, Guarantee, PostgresSink, Record, SinkTask
+from airflow_coordination.spark import Complete, DeadLetters, FileSink, OpenSearchSink, Publish, partition_application
 
 TASKS, RECORDS, BULK = 8, 100, 20
 """Spark tasks; records of each; records of a bulk, so that a fault finds some of them delivered."""

@@ -8,8 +8,7 @@ import cluster
 from pyspark import TaskContext
 from signs import DIRECTORY, executor, here, wait_until
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import Complete, partition_application
 
 RETRIED, DISCARDED, SHUFFLED = "task retried", "block discarded", "stage retried"
 COLUMNS = "partition string, fence string, number long, attempt int"

@@ -11,8 +11,7 @@ from signs import here
 
 from airflow_coordination.protocol.results import Answer, FusedAnswer
 from airflow_coordination.protocol.writes import AcquireNext, End, OwnerWrite, Save
-from airflow_coordination.spark import application
-from airflow_coordination.spark.application import partition_application
+from airflow_coordination.spark import application, partition_application
 from airflow_coordination.spark.draining import opened
 from airflow_coordination.testing.forwarding import ForwardingStore
 

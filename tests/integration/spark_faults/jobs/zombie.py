@@ -8,11 +8,8 @@ from dataclasses import dataclass
 
 from signs import DIRECTORY, here
 
-from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.spark.application import partition_application
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
-from airflow_coordination.systems.sink import Answer, Guarantee, Record, Sink, SinkTask
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink
+from airflow_coordination.sinks import Answer, Guarantee, OpenSearchSink, PostgresSink, Record, Sink, SinkTask
+from airflow_coordination.spark import Complete, partition_application
 
 BULK, BEFORE = 20, 2
 """Records of a bulk; bulks that are delivered before the driver is stopped."""

@@ -7,13 +7,11 @@ from airflow.cli import cli_parser
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from airflow_coordination.leases.explaining.explanation import Reason
+from airflow_coordination.leases import Outcome, Partition, PartitionStatus, Reason
 from airflow_coordination.leases.explaining.facts import PersonsAct, Place, SourceFacts
 from airflow_coordination.leases.explaining.reasons import explain
-from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
-from airflow_coordination.values.status import Outcome, PartitionStatus
 from tests.unit.leases.explaining.values import HOUR, NOW, head, ring
 from tests.unit.typed import understood, words
 

@@ -5,10 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.explaining.explanation import Reason
+from airflow_coordination.leases import PartitionIdentifier, Reason, SourceCoordinator
 from airflow_coordination.leases.explaining.facts import MOST_ABOVE
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_coordination.leases.explaining.explanation import Explanation, Reason
+from airflow_coordination.leases import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Place, Signs
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.protocol.pause import Pause

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.leases import Owner, Place
 from airflow_coordination.leases.explaining.wording import holder, span
 from airflow_coordination.values.errors import ERROR_LENGTH, first_line
-from airflow_coordination.values.fence import Owner, Place
 
 
 @pytest.mark.parametrize(

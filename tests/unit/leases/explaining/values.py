@@ -2,13 +2,10 @@
 
 from datetime import timedelta
 
+from airflow_coordination.leases import Block, HeadRecord, Owner, Partition, PartitionStatus
 from airflow_coordination.leases.explaining.facts import SourceFacts
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.testing.clock import START as NOW
-from airflow_coordination.values.blocks import Block
-from airflow_coordination.values.fence import RING_SIZE, Owner
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.times import to_micros
 
 HOUR = timedelta(hours=1)

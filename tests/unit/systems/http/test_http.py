@@ -12,7 +12,7 @@ from typing import ClassVar
 
 import pytest
 
-from airflow_coordination.systems.http.sink import HttpSink
+from airflow_coordination.sinks import HttpSink
 from airflow_coordination.systems.sink import AnswerKind
 from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
 from airflow_coordination.values.input_errors import InvalidInputError

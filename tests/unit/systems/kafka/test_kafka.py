@@ -6,8 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.systems.kafka.reader import read_range
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.leases import InvalidInputError
+from airflow_coordination.spark import read_range
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.systems.kinesis.aggregation import UserRecord, deaggregate
+from airflow_coordination.streams import UserRecord, deaggregate
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.kpl import MAGIC, aggregate, number, octets, sealed
 

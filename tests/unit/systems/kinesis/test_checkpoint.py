@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
+from airflow_coordination.streams import Checkpoint
 from airflow_coordination.values.input_errors import InvalidInputError
 
 LONG = "49" + "0" * 54

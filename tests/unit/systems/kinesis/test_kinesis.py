@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.planning.shards.plan import NewLease
-from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
-from airflow_coordination.planning.shards.shard import HashRange, Shard
+from airflow_coordination.streams import TRIM_HORIZON, HashRange, NewLease, Position, Shard
 from airflow_coordination.systems.kinesis.shards import (
     ShardLease,
     Stream,

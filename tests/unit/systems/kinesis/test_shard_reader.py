@@ -11,8 +11,7 @@ from typing import Any
 import pyarrow
 import pytest
 
-from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position
-from airflow_coordination.planning.shards.shard import HashRange
+from airflow_coordination.streams import TRIM_HORIZON, HashRange, Position
 from airflow_coordination.systems.kinesis import landing as shard_reader
 from airflow_coordination.systems.kinesis import shard_end as shard_ending
 from airflow_coordination.systems.kinesis.checkpoint import Checkpoint

@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 from botocore.exceptions import EndpointConnectionError
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.supply import SupplierRun
-from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.sources import KinesisShards, SourceError
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.systems.kinesis import supplier as module
-from airflow_coordination.systems.kinesis.supplier import KinesisShards
-from airflow_coordination.systems.suppliers import SourceError, wrapped
+from airflow_coordination.systems.suppliers import wrapped
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError
-from airflow_coordination.values.status import PartitionStatus
 from tests.unit.systems.kinesis.service import BEGIN, Service
 
 HOUR = timedelta(hours=1)

@@ -13,8 +13,8 @@ from typing import ClassVar
 import pyarrow.parquet as pq
 import pytest
 
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.systems.objects.sink import FileSink
+from airflow_coordination.outputs import OutputError
+from airflow_coordination.sinks import FileSink
 from airflow_coordination.systems.sink import AnswerKind
 from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
 from airflow_coordination.values.input_errors import InvalidInputError

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.systems.objects.listing import StoredObject
-from airflow_coordination.systems.suppliers import SourceError
+from airflow_coordination.leases import InvalidInputError, PayloadError
+from airflow_coordination.sources import SourceError, StoredObject
 from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES, encode_payload
-from airflow_coordination.values.input_errors import InvalidInputError, PayloadError
 from tests.unit.systems.storage import HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)

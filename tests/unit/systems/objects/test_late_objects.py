@@ -7,12 +7,10 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.listing import object_paths
+from airflow_coordination.leases import InvalidInputError, SourceCoordinator
+from airflow_coordination.sources import object_listing, object_paths
+from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.scan import LOOK_EVERY
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.values.input_errors import InvalidInputError
 from tests.unit.systems.storage import DAY, START, Storage
 
 ALWAYS = timedelta(0)

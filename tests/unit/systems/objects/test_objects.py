@@ -10,15 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.protocol.follow_up import Carried
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.systems.objects.deletion import DeleteObjects
+from airflow_coordination.follow_ups import Carried, DeleteObjects
+from airflow_coordination.leases import InvalidInputError, Partition, PartitionStatus
+from airflow_coordination.sources import object_listing, object_paths
 from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.systems.objects.listing import object_paths
-from airflow_coordination.systems.objects.supplier import object_listing
 from airflow_coordination.values.documents import encode_payload
-from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
 
 
 def partition(payload: object = None) -> Partition:

@@ -9,12 +9,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.stores.opening import open_store
-from airflow_coordination.systems.objects.listing import StoredObject, hidden_from_spark, object_paths
-from airflow_coordination.systems.objects.supplier import object_listing
-from airflow_coordination.systems.suppliers import SourceError
-from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.leases import InvalidInputError, InvalidKeyError, SourceCoordinator
+from airflow_coordination.sources import SourceError, StoredObject, object_listing, object_paths
+from airflow_coordination.stores import open_store
+from airflow_coordination.systems.objects.listing import hidden_from_spark
 from tests.unit.systems.storage import DAY, HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)

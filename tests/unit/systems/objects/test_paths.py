@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination import sources
-from airflow_coordination.systems.objects.listing import object_paths, spark_paths
+from airflow_coordination.sources import object_paths, spark_paths
 
 
 def test_one_object_and_a_group_have_paths() -> None:

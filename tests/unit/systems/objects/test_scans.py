@@ -7,9 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.systems.objects.listing import StoredObject
-from airflow_coordination.systems.suppliers import SourceError
-from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
+from airflow_coordination.leases import InvalidInputError, ProgressStateError
+from airflow_coordination.sources import SourceError, StoredObject
 from tests.unit.systems.storage import DAY, HOUR, START, Source, Storage
 
 ALWAYS = timedelta(0)

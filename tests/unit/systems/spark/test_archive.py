@@ -7,7 +7,8 @@ import sys
 import zipfile
 from pathlib import Path
 
-from airflow_coordination.systems.spark.archive import NAMED_BY_JOBS, build_archive, rooms
+from airflow_coordination.spark import build_archive
+from airflow_coordination.systems.spark.archive import NAMED_BY_JOBS, rooms
 from tests.house.tree import PACKAGE, import_graph
 
 USE_IT = """

@@ -13,12 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.leases import Partition, SettingsError, SourceCoordinator
+from airflow_coordination.spark import build_archive
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.systems.spark.archive import build_archive
 from airflow_coordination.systems.spark.session import beyond_locale, check_output_root, note_on_locale
-from airflow_coordination.values.input_errors import SettingsError
 
 Check = Callable[..., str]
 CHECK = """

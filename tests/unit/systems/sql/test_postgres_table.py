@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.systems.opensearch.sink import OpenSearchSink
-from airflow_coordination.systems.sql.postgres_sink import PostgresSink, is_coarser
+from airflow_coordination.sinks import OpenSearchSink, PostgresSink
+from airflow_coordination.systems.sql.postgres_sink import is_coarser
 from airflow_coordination.values.input_errors import InvalidInputError
 
 

@@ -8,9 +8,8 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from airflow_coordination.protocol.follow_up import Carried, FollowUpError
+from airflow_coordination.follow_ups import Carried, DeleteMessages, FollowUpError
 from airflow_coordination.systems.sqs import deletion as messages
-from airflow_coordination.systems.sqs.deletion import DeleteMessages
 
 GONE = "ReceiptHandleIsInvalid"
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"

@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from airflow_coordination.leases import InvalidInputError
+from airflow_coordination.sources import sqs_notifications
 from airflow_coordination.systems.sqs.events import NewObject, NotUnderstoodError, new_objects
-from airflow_coordination.systems.sqs.supplier import SqsNotifications, sqs_notifications
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.systems.sqs.supplier import SqsNotifications
 
 
 def record(name: str = "in/a+b%25%C3%A9.json", event: str = "ObjectCreated:Put", **changes: object) -> dict:
@@ -126,7 +127,7 @@ class Queue:
 
 def run(monkeypatch: pytest.MonkeyPatch, queue: Queue, **options: Any) -> list[str]:
     """Run the supplier and return its partitions' paths."""
-    from airflow_coordination.protocol.partition import PartitionIdentifier
+    from airflow_coordination.leases import PartitionIdentifier
     from airflow_coordination.systems.sqs import queue as queues
 
     monkeypatch.setattr(queues, "sqs_client", lambda url, region: queue)

@@ -9,13 +9,9 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
-from airflow_coordination.protocol.follow_up import Carried, FollowUpError
-from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.follow_ups import Carried, FollowUpError, FollowUpRights, ShowMessages
+from airflow_coordination.leases import InvalidInputError, Partition, PartitionStatus
 from airflow_coordination.systems.sqs import visibility
-from airflow_coordination.systems.sqs.visibility import ShowMessages
-from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.status import PartitionStatus
 
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"
 
