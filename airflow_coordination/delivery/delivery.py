@@ -28,7 +28,7 @@ from airflow_coordination.delivery.routing import MOST_KEYS, Routing
 from airflow_coordination.delivery.tally import Tally, added_up
 from airflow_coordination.delivery.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.outputs.attempts import OpenBlock
-from airflow_coordination.systems.sink import MAX_REASON, AcceptingSink, ForgettingSink, SinkTask
+from airflow_coordination.systems.sink import MAX_REASON, AcceptingSink, ForgettingSink, SinkNotReadyError, SinkTask
 from airflow_coordination.systems.spark import archive as shipping
 from airflow_coordination.systems.spark.jobs import JobTags
 from airflow_coordination.systems.spark.session import context_of
@@ -270,6 +270,10 @@ class Delivery:
             flagged = flagged.select("*", *(part.alias(name) for part, name in zip(hashes(routing), SUMS, strict=True)))
         rows = (readable(flagged) if routing.variants else flagged).mapInArrow(one_pass, "summary string").collect()
         tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
+        for number, library in tally.missing.items():
+            name = "dead_letters" if number == DEAD_LETTERS else list(routing.sinks)[number]
+            problem = f"needs the module {library}, which Spark's executors do not have"
+            raise SinkNotReadyError("sinks", name, problem, "Install it for the Python of each executor")
         tally.judge()
         return tally
 

@@ -76,6 +76,7 @@ class Tally:
     :param sums: per sink that is a block, and for the dead letters by condition behind all sinks, sums over the records
         that it was owed: equal numbers of other records have others.
     :param blamed: the sinks whose refusals are their own fault.
+    :param missing: per sink, or for the dead letters, the library that it needs and the task's Python lacks.
     """
 
     owed: list[int]
@@ -89,6 +90,7 @@ class Tally:
     reasons: dict[int, list[str]] = field(default_factory=dict)
     blamed: list[int] = field(default_factory=list)
     sums: dict[int, list[int]] = field(default_factory=dict)
+    missing: dict[int, str] = field(default_factory=dict)
 
     @property
     def aside(self) -> Arrival:
@@ -98,6 +100,12 @@ class Tally:
     def note_error(self, sink: int, text: str) -> None:
         """Keep the first error of a sink."""
         self.errors.setdefault(sink, text)
+
+    def note_failure(self, sink: int, error: Exception) -> None:
+        """Keep the first error that a sink has raised, and which library it has missed."""
+        self.note_error(sink, f"{type(error).__name__}: {error}"[:MAX_REASON])
+        if isinstance(error, ModuleNotFoundError):
+            self.missing.setdefault(sink, str(error.name))
 
     def note_refusals(self, sink: int, answers: Iterable[Answer]) -> None:
         """Keep for what a sink refuses records."""
@@ -173,6 +181,7 @@ class Tally:
                 "reasons": list(self.reasons.items()),
                 "blamed": self.blamed,
                 "sums": list(self.sums.items()),
+                "missing": list(self.missing.items()),
             }
         )
 
@@ -181,7 +190,8 @@ class Tally:
         """Return what :meth:`to_json` wrote."""
         document = json.loads(text)
         document["arrivals"] = Counter({Arrival(*arrival): count for *arrival, count in document["arrivals"]})
-        return cls(**document | {name: dict(document[name]) for name in ("errors", "notes", "reasons", "sums")})
+        by_sink = ("errors", "notes", "reasons", "sums", "missing")
+        return cls(**document | {name: dict(document[name]) for name in by_sink})
 
     def accounting(self, sinks: Sequence[str], reasons: Sequence[str]) -> Accounting:
         """Return the counts under the names of sinks and reasons."""
@@ -224,6 +234,7 @@ def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:
             total.notes.setdefault(sink, []).extend(notes)
         for sink, sums in each.sums.items():
             total.add_sums(sink, sums)
+        total.missing = each.missing | total.missing
         _add_blame(total, each)
     return total
 

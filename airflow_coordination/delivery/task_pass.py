@@ -14,7 +14,6 @@ from typing import Any, Final
 from airflow_coordination.delivery.dead_letters import LetterPlace, LetterWriter
 from airflow_coordination.delivery.tally import TOLD, Arrival, Refusals, Tally
 from airflow_coordination.systems.sink import (
-    MAX_REASON,
     Answer,
     AnswerKind,
     Record,
@@ -174,9 +173,7 @@ class _Attempt:
         """Return an answer for each record. After one that the sink's own patience did not help, do not ask again."""
         if number in self._down:
             return [self._down[number]] * len(bulk)
-        if number not in self._writers:
-            self._writers[number] = sink.open(self._task)
-        answers = list(self._writers[number].write(bulk))
+        answers = self._asked(number, sink, bulk)
         if len(answers) != len(bulk):
             answers = [failed(f"the sink answered for {len(answers)} of {len(bulk)} records")] * len(bulk)
         wrong = next((each for each in answers if each.kind is not AnswerKind.DELIVERED), None)
@@ -190,6 +187,15 @@ class _Attempt:
             self._down[number] = answers[0]
         return answers
 
+    def _asked(self, number: int, sink: Sink, bulk: Sequence[Record]) -> list[Answer]:
+        try:
+            if number not in self._writers:
+                self._writers[number] = sink.open(self._task)
+            return list(self._writers[number].write(bulk))
+        except ModuleNotFoundError as error:  # of this host: no record and no other try mends it
+            self._tally.note_failure(number, error)
+            return [failed(self._tally.errors[number])] * len(bulk)
+
     def _bury(self, sink: str, refusals: Sequence[tuple[Record, str]]) -> bool:
         """Write refused records to the dead letters; return whether they are there."""
         if self._plan.dead_letters is None or not refusals or DEAD_LETTERS in self._tally.errors:
@@ -198,7 +204,7 @@ class _Attempt:
             self._dead_letters = self._dead_letters or self._plan.dead_letters.open(self._task)
             self._dead_letters.write(sink, refusals)
         except Exception as error:
-            self._tally.note_error(DEAD_LETTERS, _told(error))
+            self._tally.note_failure(DEAD_LETTERS, error)
             return False
         return True
 
@@ -206,7 +212,7 @@ class _Attempt:
         try:
             note = writer.close()
         except Exception as error:
-            self._tally.note_error(number, _told(error))
+            self._tally.note_failure(number, error)
             self._tally.not_safe(number)
             return
         if note is not None:
@@ -220,7 +226,7 @@ class _Attempt:
             if DEAD_LETTERS in self._tally.errors:
                 raise OSError(self._tally.errors[DEAD_LETTERS])
         except Exception as error:
-            self._tally.note_error(DEAD_LETTERS, _told(error))
+            self._tally.note_failure(DEAD_LETTERS, error)
             self._tally.no_dead_letters()
         else:
             self._tally.dead_letter_files = names
@@ -243,7 +249,3 @@ def _others(kept: Sequence[bool], holds: Sequence[bool]) -> list[bool]:
 
 def _is_refused(answer: Answer) -> bool:
     return answer.kind is AnswerKind.REFUSED
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"[:MAX_REASON]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 
 import psycopg
@@ -447,6 +448,24 @@ def test_b4_a_forgotten_setup_of_a_table_names_the_command(run, coordinator, pos
     with pytest.raises(SinkNotReadyError, match=r"Run PostgresSink\(…\)\.setup\(\) once"):
         run(main)
     assert coordinator.partition("p").failures == 0
+
+
+@dataclass(frozen=True)
+class OfTheDriverAlone(Journal):
+    """A sink whose library no executor has."""
+
+    def open(self, task: SinkTask) -> None:
+        import_module("a_library_of_the_driver_alone")
+
+
+def test_b4_a_library_that_only_executors_lack_charges_nobody(run, coordinator, tmp_path):
+    def main(spark, lease):
+        lease.deliver(spark.range(3), "id", {"queue": OfTheDriverAlone(str(tmp_path))})
+        return Complete()
+
+    with pytest.raises(SinkNotReadyError, match="'queue': needs the module a_library_of_the_driver_alone, which Sp"):
+        run(main)
+    assert (coordinator.partition("p").status, coordinator.partition("p").failures) == (PartitionStatus.UNASSIGNED, 0)
 
 
 def test_b4_an_output_root_that_cannot_be_written_charges_nobody(store, coordinator, spark, tmp_path):

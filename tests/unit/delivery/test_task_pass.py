@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 
 import pyarrow as pa
 import pytest
@@ -220,6 +221,16 @@ def test_d6_one_record_alone_tells_nothing_about_its_sink(tmp_path):
     found, tally = run(batch([7], [True]), sinks=[Collecting({7: told("7")})], dead_letters=letters(tmp_path))
     tally.judge()
     assert (found.dead_lettered, len(tally.dead_letter_files)) == (1, 1)
+
+
+@pytest.mark.parametrize("as_it", ["open", "write"])
+def test_b4_a_library_that_executors_lack_is_told_as_such(monkeypatch, as_it):
+    lacking = Collecting()
+    monkeypatch.setattr(lacking, as_it, lambda _: import_module("a_library_of_the_driver_alone"))
+    accounting, tally = run(batch([1, 2], [True, True], [True, True]), sinks=[Collecting(), lacking])
+    assert accounting.sinks["s1"] == SinkCounts(owed=2, failed=2)
+    assert tally.missing == {1: "a_library_of_the_driver_alone"}
+    assert added_up([Tally([0, 0], []), Tally.from_json(tally.to_json())], 2, 0).missing == tally.missing
 
 
 def test_s13_fewer_answers_than_records_are_none():
