@@ -127,6 +127,12 @@ TIMERS = (
     Constant("Drain: wait while another process runs the supplier", "spark.draining", "RIVAL_PAUSE", SECONDS),
     Constant("Driver: until Spark's jobs are cancelled once more", "spark.interruption", "CANCEL_AGAIN", SECONDS),
     Constant(
+        "Driver: wait for the end of a JVM that refuses a call, as an evicted one",
+        "spark.interruption",
+        "JVM_ENDS",
+        SECONDS,
+    ),
+    Constant(
         "Task: until the next one removes what a killed one has written for its driver",
         "leases.handover",
         "LONGEST_DELIVERY",

@@ -11,8 +11,7 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.subcommands import acting, moving, roles, upkeep, watching
-from airflow_coordination.cli.subcommands import looking as queries
+from airflow_coordination.cli.subcommands import acting, looking, moving, roles, upkeep, watching
 from airflow_coordination.cli.subcommands.acting import finish_actions
 from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history
@@ -198,11 +197,11 @@ COMMANDS: Final = (
     Command(
         "status",
         "How many partitions are in each state, by source",
-        queries.status,
+        looking.status,
         (_option("--source", help="Only this source"), PREFIX, OUTPUT),
     ),
-    Command("list", "List partitions by key", queries.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
-    Command("show", "Everything that is known of one partition", queries.show, (SOURCE, PREFIX, KEY, OUTPUT)),
+    Command("list", "List partitions by key", looking.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
+    Command("show", "Everything that is known of one partition", looking.show, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("owners", "Who holds what: since when, and how long the lease lasts", print_owners, _OWNERS),
     Command("workers", "Who shares a source, how many leases each holds and should hold", print_workers, _BY_SOURCE),
     Command("shards", "How far each shard of a stream is read, and what it waits for", print_shards, _BY_SOURCE),

@@ -29,7 +29,7 @@ from airflow_coordination.delivery.tally import Tally, added_up
 from airflow_coordination.delivery.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.systems.sink import MAX_REASON, AcceptingSink, ForgettingSink, SinkNotReadyError, SinkTask
-from airflow_coordination.systems.spark import archive as shipping
+from airflow_coordination.systems.spark import archive
 from airflow_coordination.systems.spark.jobs import JobTags
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.accounting import Accounting
@@ -157,7 +157,7 @@ class Delivery:
             raise InvalidInputError("check_keys", self.check_keys, "is neither yes nor no", "Give True, False or None")
         spark = records.sparkSession
         if context_of(spark) is None:  # the operator brings the archive to classic ones
-            shipping.bring(spark)
+            archive.bring(spark)
         return spark
 
     def _rows_in(self, block: OpenBlock) -> int:

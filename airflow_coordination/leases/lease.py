@@ -11,7 +11,7 @@ from typing import Final, Protocol
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import KEEP, ChainWrite, End
-from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values import accounting
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import ForkedChildError
@@ -68,7 +68,7 @@ class Tenure:
 
     def accounted(self, ended: End, counted: Accounting | None) -> End:
         """Return the ending with the totals of the accounting after it."""
-        return replace(ended, accounting=accounts.after(self.partition, counted, ended.generation, self.totals))
+        return replace(ended, accounting=accounting.after(self.partition, counted, ended.generation, self.totals))
 
 
 class EndRequest(Protocol):

@@ -14,7 +14,7 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.publication import head_records, may_add
 from airflow_coordination.protocol.results import Answer, HeadRecord
 from airflow_coordination.protocol.writes import Begin, ChainWrite, End, OnParked, Renew, Save
-from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values import accounting
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block, dump_blocks, merge
 from airflow_coordination.values.documents import encode_progress
@@ -47,7 +47,7 @@ class Tenures:
         expires_at = partition.ownership_timeout
         assert expires_at is not None, "an ASSIGNED partition has a timeout"
         deadline = sent_at + self._settings.ownership_timeout.total_seconds()
-        chain = Chain(partition.last_op, partition, expires_at, deadline, accounts.said(partition))
+        chain = Chain(partition.last_op, partition, expires_at, deadline, accounting.said(partition))
         return Lease(partition, Fence(partition.token, partition.nonce), expires_at, chain)
 
     def begin(self, source: str, key: str, fence: Fence, owner_details: str | None = None) -> Lease:
@@ -128,7 +128,7 @@ class Tenures:
             partition = chain.partition
             staged = merge(partition.staged, blocks)
             dump_blocks(staged)
-            totals = accounts.after(partition, counted, partition.generation)
+            totals = accounting.after(partition, counted, partition.generation)
             sent_at = self._clock.monotonic()
             write = Save(
                 source=partition.source,
@@ -200,7 +200,7 @@ class Tenures:
             return write
         published = merge(partition.staged, blocks)
         counted = getattr(request, "counted", None) is not None
-        totals = accounts.published_with(write, partition, counted=counted)
+        totals = accounting.published_with(write, partition, counted=counted)
         heads = self._publish(partition, published, write.op, totals)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
         return replace(write, heads=heads, rows=rows, bytes=bytes_) if published else write

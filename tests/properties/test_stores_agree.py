@@ -16,8 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.testing.clock import FakeClock
 from tests.properties.machine import Machine
 from tests.simulation.dynamodb.engine import Engine
@@ -86,7 +85,7 @@ def test_s5_postgresql_does_what_the_reference_does(postgres_url: str) -> None:
 @pytest.mark.slow
 def test_s5_dynamodb_does_what_the_reference_does(monkeypatch: pytest.MonkeyPatch) -> None:
     """On the simulated engine: its counts and the order of leases that ended need not be the reference's."""
-    monkeypatch.setattr(parallel, "PARALLEL", 1)  # the engine is for one thread
+    monkeypatch.setattr(requests, "PARALLEL", 1)  # the engine is for one thread
     run(BesideSimulatedDynamoDB, examples=15)
 
 

@@ -13,8 +13,7 @@ from unittest.mock import patch
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.dynamodb import children, creating
-from airflow_coordination.stores.dynamodb import queue as sweeping
+from airflow_coordination.stores.dynamodb import children, creating, queue
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
@@ -150,7 +149,7 @@ def on_dynamodb(engine: Engine, table: str, cells: Callable[[Sums], Cells], *, t
     with closing(engine.store(table)) as store:
         store.setup()
     with ExitStack() as stack:
-        for module in (creating, sweeping, children):  # who of several at once is heard first is nothing to compare
+        for module in (creating, queue, children):  # who of several at once is heard first is nothing to compare
             stack.enter_context(patch.object(module, "side_by_side", lambda calls: [call() for call in calls]))
         tally = stack.enter_context(Requests(engine.client, capacity=True).counted())
         record = Record(lambda: _sums(tally), cells)

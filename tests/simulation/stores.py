@@ -16,8 +16,7 @@ from unittest.mock import patch
 
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.stores.dynamodb.steps import ASKED_AGAIN
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.stores.sql.columns import PARTITIONS
@@ -147,7 +146,7 @@ class DynamoDBSetup:
     behind, is_exact, hears_of_a_pause_within = 2.0, False, ASKED_AGAIN
 
     def __init__(self, world: World, network: Network, source: random.Random) -> None:
-        self._one_at_a_time = patch.object(parallel, "PARALLEL", 1)
+        self._one_at_a_time = patch.object(requests, "PARALLEL", 1)
         self._one_at_a_time.start()
         self._network, self._random = network, source
         lag = source.choice((0.0, 0.5, LONGEST_LAG))

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import requests
 from airflow_coordination.testing.history import Kind
 from tests.share import SHARE
 from tests.simulation.__main__ import replay
@@ -65,9 +65,9 @@ def test_one_seed_is_one_run(store: str) -> None:
 
 def test_a_run_leaves_the_process_as_it_was() -> None:
     """It was not so once, and a test that needs two requests at a time failed in whatever process came after."""
-    before = parallel.PARALLEL
+    before = requests.PARALLEL
     _history("dynamodb", 11)
-    assert parallel.PARALLEL == before > 1
+    assert requests.PARALLEL == before > 1
 
 
 def _history(store: str, seed: int) -> list[str]:

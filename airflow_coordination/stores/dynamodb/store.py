@@ -29,7 +29,7 @@ from airflow_coordination.protocol.writes import (
 )
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb import steps as people
+from airflow_coordination.stores.dynamodb import steps
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
@@ -256,7 +256,7 @@ class DynamoDBStore(Beside):
     def act(self, write: Act) -> Answer:
         """Carry out a person's action, audited in the same transaction."""
         self._look_out(write.source)
-        answer = people.act(self._partitions, write)
+        answer = steps.act(self._partitions, write)
         if answer.applied and answer.partition is not None:
             after = None if answer.partition.deleted else answer.partition.status
             self._counting.moved(write.source, write.seen.status, after)
@@ -265,7 +265,7 @@ class DynamoDBStore(Beside):
     def place(self, write: Place) -> Answer:
         """Give a new partition the life that it had in another store."""
         self._ready()
-        answer = people.place(self._partitions, self._parkings, write)
+        answer = steps.place(self._partitions, self._parkings, write)
         if answer.applied:
             self._counting.moved(write.source, UNASSIGNED, write.life.status)
         return answer
@@ -273,7 +273,7 @@ class DynamoDBStore(Beside):
     def refresh(self, write: Refresh) -> Answer:
         """Give a partition that was reset, and that nobody has held since, another payload."""
         self._ready()
-        return people.refresh(self._partitions, write)
+        return steps.refresh(self._partitions, write)
 
     def set_pause(self, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same transaction."""

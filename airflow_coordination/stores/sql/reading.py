@@ -26,9 +26,7 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import acquire as order
-from airflow_coordination.stores.sql.statements import create as children
-from airflow_coordination.stores.sql.statements import read, writes
+from airflow_coordination.stores.sql.statements import acquire, create, read, writes
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus
@@ -128,14 +126,14 @@ class SqlReading(ABC):
     def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:
         """Return partitions that have ``parent`` among their parents, by key in byte order."""
         call, place = Call("look for children", parent, writes=False), {"after": after or "", "limit": limit}
-        rows = self.ask(call, children.children, {"source": source, "parent": parent, **place})
+        rows = self.ask(call, create.children, {"source": source, "parent": parent, **place})
         return [partition_of(row) for row in rows]
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order."""
         call = Call("list what is claimable", writes=False)
         parameters = {"source": source, "limit": limit, **self.not_used_up(source)}
-        return [(key, token) for key, token in self.ask(call, order.claimable_list, parameters)]
+        return [(key, token) for key, token in self.ask(call, acquire.claimable_list, parameters)]
 
     def counts(self, source: str) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status, all four named."""

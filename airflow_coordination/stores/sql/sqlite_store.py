@@ -18,8 +18,7 @@ from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
-from airflow_coordination.stores.sql.statements import acquire, create
-from airflow_coordination.stores.sql.statements import writes as records
+from airflow_coordination.stores.sql.statements import acquire, create, writes
 from airflow_coordination.stores.sql.steps import Step, acquisition, ending
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.status import PartitionStatus
@@ -148,14 +147,14 @@ class SqliteStore(SqlStore):
         timed = self.timed(step.parameters) if now is None else {**step.parameters, "now": now}
         for record in step.records:
             if isinstance(record, TenureEnded):
-                statement = self.statement(records.before, dialect, step=step.build, **step.shape)
+                statement = self.statement(writes.before, dialect, step=step.build, **step.shape)
                 run(statement, {**timed, **given.together(record)})
         rows = run(self.statement(step.build, dialect, **step.shape), timed)
         for record in step.records if rows else ():
             kind: type = type(record)
             if kind is TenureEnded or (kind is ForgetFailures and not rows[0][-1]):
                 continue
-            statement = self.statement(records.one, dialect, kind=kind)
+            statement = self.statement(writes.one, dialect, kind=kind)
             for row in given.rows(record):
                 run(statement, {**row, "now": timed["now"]})
         return rows

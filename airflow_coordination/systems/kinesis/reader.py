@@ -16,7 +16,7 @@ from airflow_coordination.systems.kinesis.landing import SCHEMA, Landing, ShardP
 from airflow_coordination.systems.kinesis.shard_end import check_stream, create_children, is_gone
 from airflow_coordination.systems.kinesis.shards import ShardLease, newest_read
 from airflow_coordination.systems.objects.storage import delete
-from airflow_coordination.systems.spark import archive as shipping
+from airflow_coordination.systems.spark import archive
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import (
     CoordinationError,
@@ -288,7 +288,7 @@ def shard(
     if (read_to := newest_read(lease.progress_state)) is not None and datetime.now(UTC) - read_to > kept:
         log.warning(_TRIMMED, part.lease.shard, part.lease.stream.arn, read_to.isoformat(timespec="seconds"), kept)
     if context_of(spark) is None:  # the operator brings the archive to classic ones
-        shipping.bring(spark)
+        archive.bring(spark)
     batches = ShardBatches(
         spark,
         lease,

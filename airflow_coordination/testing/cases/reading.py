@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
-from airflow_coordination.values import documents as strict_json
+from airflow_coordination.values import documents
 from airflow_coordination.values.input_errors import InvalidInputError
 
 MAX_BYTES: Final = 64 * 1024 * 1024
@@ -25,7 +25,7 @@ def load(path: str | Path) -> Fields:
     """
     try:
         content = Path(path).read_bytes()
-        value = strict_json.parse(content, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
+        value = documents.parse(content, max_bytes=MAX_BYTES, max_depth=_MAX_DEPTH)
     except OSError as error:
         refuse("FILE", str(path), f"cannot be read: {error.strerror}", "Name a case file.")
     except ValueError as error:

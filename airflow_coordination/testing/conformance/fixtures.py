@@ -33,7 +33,7 @@ from airflow_coordination.protocol.writes import (
     Tenancy,
 )
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values import accounting
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.documents import encode_payload, encode_progress
 from airflow_coordination.values.fence import Fence, Owner
@@ -208,7 +208,7 @@ class Workbench:
             "progress": KEEP,
             "generation": held.generation,
             "clear_staged": False,
-            "kept_accounting": accounts.said(held),
+            "kept_accounting": accounting.said(held),
         }
         where: dict[str, Any] = {"source": self.source, "key": held.key, "fence": fence(held), "prev": held.last_op}
         return End(op=self.op(), outcome=outcome, status=status, **where, **(kept | changes))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values import accounting as accounts
+from airflow_coordination.values import accounting
 from airflow_coordination.values.fence import Ending
 
 _PAGE = 500
@@ -62,7 +62,7 @@ def _left(row: PastTenure, partition: Partition, *, best_effort: bool) -> bool:
     """
     if row.accounting_text is None and best_effort:
         return True
-    now = accounts.said(partition)
+    now = accounting.said(partition)
     return row.accounting_text == now or (now is None and partition.generation == row.op)
 
 

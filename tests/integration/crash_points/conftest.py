@@ -11,8 +11,7 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
@@ -55,7 +54,7 @@ def _on_sql(url: str, clock: FakeClock) -> Opens:
 @pytest.fixture
 def dynamodb(clock: FakeClock, monkeypatch: pytest.MonkeyPatch) -> Opens:
     """Open a store on the engine in this process, one request after the other."""
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
     return _on_dynamodb(DynamoDBOptions(table_name="any", billing_mode="on_demand"), SimulatedEngine(clock.now), clock)
 
 

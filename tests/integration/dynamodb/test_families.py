@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
-from airflow_coordination.stores.dynamodb import DynamoDBStore
-from airflow_coordination.stores.dynamodb import index_reads as looking
+from airflow_coordination.stores.dynamodb import DynamoDBStore, index_reads
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import TOMBSTONE_LIFE
 from airflow_coordination.stores.dynamodb.children import TOGETHER
@@ -77,7 +76,7 @@ def test_more_that_stand_still_than_are_counted_are_not_about_to_move(
     one: SourceCoordinator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where nothing moves, only what is parked or blocked is left out of what waits for its time: all of it."""
-    monkeypatch.setattr(looking, "LOOK", 3)
+    monkeypatch.setattr(index_reads, "LOOK", 3)
     one.create_partitions([f"p{number}" for number in range(5)])
     one.create_partitions(PartitionIdentifier(f"w{number}", parents=["p0"]) for number in range(5))
     for number in range(5):

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import pytest
 
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import requests
 from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.schedules import TTL, Schedule
@@ -19,7 +19,7 @@ FIRST, LAST = (int(number) for number in os.environ.get("COORDINATION_SEEDS", "0
 @pytest.fixture(autouse=True)
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is parallel, so that a seed says everything."""
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
 
 
 @pytest.mark.parametrize("seed", range(FIRST, LAST + 1))

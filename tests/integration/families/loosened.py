@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from airflow_coordination.stores.dynamodb import children as on_dynamodb
-from airflow_coordination.stores.sql.statements import create as create_children
+from airflow_coordination.stores.sql.statements import create
 
 
 def parents_are_not_locked() -> None:
     """A creation goes by what its statement's snapshot shows of the parents."""
-    whole = create_children.create_page_of_children
-    create_children.create_page_of_children = lambda dialect: whole(dialect).replace(  # type: ignore[assignment]
+    whole = create.create_page_of_children
+    create.create_page_of_children = lambda dialect: whole(dialect).replace(  # type: ignore[assignment]
         "ORDER BY source_partition_key FOR UPDATE", ""
     )
 

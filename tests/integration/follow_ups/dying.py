@@ -13,7 +13,7 @@ from airflow_coordination.duties.follow_ups import note_of
 from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights, follow_up_all
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
-from airflow_coordination.systems.objects import deletion as objects
+from airflow_coordination.systems.objects import deletion
 from airflow_coordination.testing.forwarding import ForwardingStore
 
 T = TypeVar("T")
@@ -65,9 +65,9 @@ def finish(one: SourceCoordinator, key: str) -> None:
 
 def main(store: str, key: str, last: str) -> None:
     """Finish a partition, and print how many points there were."""
-    points, delete = Points(int(last)), objects.delete_marked
-    objects.delete_marked = lambda *each: points.around(lambda: delete(*each))
-    objects.side_by_side = lambda ask, each: [ask(one) for one in each]  # type: ignore[assignment]
+    points, delete = Points(int(last)), deletion.delete_marked
+    deletion.delete_marked = lambda *each: points.around(lambda: delete(*each))
+    deletion.side_by_side = lambda ask, each: [ask(one) for one in each]  # type: ignore[assignment]
     finish(SourceCoordinator(DyingStore(open_store(store), points), "s", "h/d/r/t/0/1"), key)
     print(next(points.passed))
 

@@ -9,8 +9,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import Outcome, PartitionStatus
-from airflow_coordination.spark import Complete, GiveUp, drain
-from airflow_coordination.spark import worker_pool as crew
+from airflow_coordination.spark import Complete, GiveUp, drain, worker_pool
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.worker_pool import Budget
 from airflow_coordination.values.settings import Balancing
@@ -43,7 +42,7 @@ def test_a_balanced_driver_whose_time_is_over_begins_its_first_as_any_driver(spa
     """``max_runtime`` bounds what is begun, not whether anything is."""
     task.coordinator().create_partitions(["a", "b", "c"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(crew, "Budget", lambda most, until: Budget(most, until=0.0))
+        patch.setattr(worker_pool, "Budget", lambda most, until: Budget(most, until=0.0))
         done = drain(
             lambda spark, lease: Complete(),
             store=task.store,

@@ -77,9 +77,9 @@ def test_nothing_goes_when_a_partition_does_not_end_well(run, one, files) -> Non
 
 
 def test_what_cannot_be_done_now_does_not_undo_the_ending(run, one, files, monkeypatch, caplog) -> None:
-    from airflow_coordination.systems.objects import deletion as objects
+    from airflow_coordination.systems.objects import deletion
 
-    denied = lambda *_: objects.Carried(1) / 0  # noqa: E731
+    denied = lambda *_: deletion.Carried(1) / 0  # noqa: E731
     monkeypatch.setattr(DeleteObjects, "carry_out", denied)
     assert run(deliver).completed == 3
     assert [note.key for note in one.follow_ups()] == ["a", "b", "c"]

@@ -14,7 +14,7 @@ import pytest
 from airflow_coordination.leases import SettingsError, SourceCoordinator
 from airflow_coordination.spark import Complete, DeadLetters, FileSink, PostgresSink, Publish, drain, read_completed
 from airflow_coordination.stores import open_store
-from airflow_coordination.systems.spark import archive as shipping
+from airflow_coordination.systems.spark import archive
 from airflow_coordination.systems.spark.connect import connect_session
 from tests.integration.spark_connect.server import connect_server
 
@@ -138,4 +138,4 @@ def test_a_server_that_takes_no_artifact_is_said(bare, monkeypatch):
 
     monkeypatch.setattr(bare, "addArtifacts", refuses)
     with pytest.raises(SettingsError, match=r"is not taken by the Spark Connect server: .*artifacts are off"):
-        shipping.bring(bare)
+        archive.bring(bare)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+NOTHING_PARKED = (
+    "DROP INDEX coordination_partitions_followed",
+    "ALTER TABLE coordination_partitions DROP COLUMN on_parked",
+)
+"""Schema 10."""
 NO_FAILURES = (
+    *NOTHING_PARKED,
     "DROP INDEX coordination_sources_failing",
     *(
         f"ALTER TABLE coordination_sources DROP COLUMN {column}"

@@ -13,7 +13,7 @@ from airflow_coordination import SourceCoordinator
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import store as thinning
-from airflow_coordination.stores.sql.statements import writes as records
+from airflow_coordination.stores.sql.statements import writes
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import SOURCE, Workbench
@@ -162,9 +162,9 @@ def test_it_is_read_and_thinned_by_index(postgres_store: SqlStore) -> None:
         postgres_store.database.fetch(Call("fill"), dialect.statement(filled), {"source": SOURCE})
     given = {"source": SOURCE, "key": "k", "limit": 9, "kept": 1}
     for text, index in (
-        (records.list_history(dialect, one_key=True), "coordination_history_pkey"),
-        (records.list_history(dialect, one_key=False), "coordination_history_by_time"),
-        (records.thin_history(dialect), "coordination_history_by_time"),
+        (writes.list_history(dialect, one_key=True), "coordination_history_pkey"),
+        (writes.list_history(dialect, one_key=False), "coordination_history_by_time"),
+        (writes.thin_history(dialect), "coordination_history_by_time"),
     ):
         statement = dialect.statement(f"EXPLAIN {text}")
         plan = [line for [line] in postgres_store.database.fetch(Call("plan"), statement, given)]

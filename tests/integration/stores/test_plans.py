@@ -14,8 +14,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.columns import Ready, Timed
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST, apart, parameters
-from airflow_coordination.stores.sql.statements import acquire, read
-from airflow_coordination.stores.sql.statements import writes as sweep
+from airflow_coordination.stores.sql.statements import acquire, read, writes
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.stores.sql.store import SqlStore
 from tests.integration.stores.conftest import SOURCE, creation, ending, following
@@ -74,7 +73,7 @@ def test_sqlite_acquires_by_index_ranges_only(sqlite_store: SqlStore, new_first:
 
 def test_sqlite_sweeps_and_finds_by_index(sqlite_store: SqlStore) -> None:
     dialect = sqlite_store.database.dialect
-    for text in (sweep.reclaim(dialect), sweep.reopen(dialect), sweep.promote(dialect), read.find_nonce()):
+    for text in (writes.reclaim(dialect), writes.reopen(dialect), writes.promote(dialect), read.find_nonce()):
         assert any("coordination_partitions_timed" in step for step in _reads(sqlite_plan(sqlite_store, text)))
         assert not any(step.startswith("SCAN coordination_partitions") for step in sqlite_plan(sqlite_store, text))
 
@@ -122,7 +121,7 @@ def test_postgresql_acquires_by_index_ranges_only(filled: SqlStore) -> None:
 @pytest.mark.postgres
 def test_postgresql_sweeps_and_finds_by_index(filled: SqlStore) -> None:
     dialect = filled.database.dialect
-    for text in (sweep.reclaim(dialect), sweep.reopen(dialect), sweep.promote(dialect), read.find_nonce()):
+    for text in (writes.reclaim(dialect), writes.reopen(dialect), writes.promote(dialect), read.find_nonce()):
         plan = postgres_plan(filled, text)
         assert any("coordination_partitions_timed" in line for line in plan)
         assert not [line for line in plan if "Seq Scan" in line]

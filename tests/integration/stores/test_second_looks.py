@@ -12,9 +12,8 @@ from airflow_coordination.protocol.partition import Partition, PartitionIdentifi
 from airflow_coordination.protocol.results import Swept
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql import postgres_store as combined
-from airflow_coordination.stores.sql.statements import acquire
-from airflow_coordination.stores.sql.statements import writes as sweep
+from airflow_coordination.stores.sql import postgres_store
+from airflow_coordination.stores.sql.statements import acquire, writes
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import MAX_LOST, MINUTE, Workbench
 from airflow_coordination.values.status import PartitionStatus
@@ -80,10 +79,10 @@ NOT_DUE: list[Callable[[Workbench], None]] = [_healthy, _closed, _delayed, _comp
 @pytest.fixture
 def erring(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let every search find the partition "wrong"."""
-    for statements in (acquire, combined):
+    for statements in (acquire, postgres_store):
         for search in ("first_claimable", "first_if_fresh"):
             monkeypatch.setattr(statements, search, lambda *_, **__: "(SELECT 'wrong')")
-    monkeypatch.setattr(sweep, "found", lambda *_: "IN ('wrong')")
+    monkeypatch.setattr(writes, "found", lambda *_: "IN ('wrong')")
 
 
 @pytest.mark.usefixtures("erring")

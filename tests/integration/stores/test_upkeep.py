@@ -12,7 +12,7 @@ import pytest
 from airflow_coordination import PartitionStatus, SourceCoordinator
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.subcommands.upkeep import moment_of
-from airflow_coordination.leases import cleaning as retention
+from airflow_coordination.leases import cleaning
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.store import SqlStore
@@ -84,7 +84,7 @@ def test_a11_a_sweep_with_a_retention_forgets_a_portion_each_time(
     c: SourceCoordinator, clock: FakeClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A11: what is still too young at the front does not keep the sweep from what comes after it."""
-    monkeypatch.setattr(retention, "PORTION", 2)
+    monkeypatch.setattr(cleaning, "PURGE_PORTION", 2)
     complete(c, "d", "e", "f")
     clock.advance(10 * DAY)
     complete(c, "a", "b", "c")

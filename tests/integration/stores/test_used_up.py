@@ -10,7 +10,7 @@ import pytest
 from airflow_coordination.protocol.writes import Sweep
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql import queue as used_up
+from airflow_coordination.stores.sql import queue
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.queue import NO_FLOORS
 from airflow_coordination.stores.sql.statements import create
@@ -61,8 +61,8 @@ def snapshot(postgres_store_url: str) -> Iterator[None]:
 @pytest.fixture
 def later(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> Callable[[float], float]:
     """Lets time go by, by which the store decides when to look for the floors again; all looks count as slow ones."""
-    monkeypatch.setattr(used_up, "SHARE", 1e9)
-    monkeypatch.setattr(used_up, "_AGAIN", 0)
+    monkeypatch.setattr(queue, "SHARE", 1e9)
+    monkeypatch.setattr(queue, "_AGAIN", 0)
     seconds = [0.0]
 
     def pass_by(more: float = 0.01) -> float:
@@ -160,7 +160,7 @@ def test_e15_a_page_that_is_still_being_created_is_found_at_once(
         for _ in range(5):
             assert store.claimable(SOURCE, 99) == []
             assert store.acquire_next(following()) is None
-            later(used_up.SOON)
+            later(queue.SOON)
         slow.commit()
     assert store.claimable(SOURCE, 99) == [("late", 0)]
     found = store.acquire_next(following())
@@ -191,11 +191,11 @@ def test_e15_what_comes_above_and_beside_the_floors_is_found(
     store.create(creation(_keys("used", 20)))
     for _ in range(3):
         assert len(store.claimable(SOURCE, 99)) == 20
-        later(used_up.SOON)
+        later(queue.SOON)
     _use_up(elsewhere, _keys("used", 20))
     for _ in range(3):
         assert store.claimable(SOURCE, 99) == []
-        later(used_up.SOON)
+        later(queue.SOON)
     assert store._used_up.of(SOURCE) != NO_FLOORS
     for key, priority in {"usual": 0, "urgent": -1, "spare": 1}.items():
         store.create(creation([key], priority=priority))
@@ -218,9 +218,9 @@ def test_e15_what_nobody_could_expect_is_found_by_the_next_look_at_all(
     store.acquire_next(following())
     for _ in range(3):
         assert store.acquire_next(following()) is None
-        later(used_up.SOON)
+        later(queue.SOON)
     elsewhere.execute("UPDATE coordination_partitions SET ready = 3, timed = NULL WHERE source_partition_key = 'a'")
-    later(used_up.SELDOM)
+    later(queue.SELDOM)
     found = store.acquire_next(following())
     assert found is not None
     assert found.key == "a"
@@ -239,7 +239,7 @@ def test_e15_floors_of_another_server_are_forgotten(
         assert held is not None
         store.write(ending(held))
         assert store.claimable(SOURCE, 9) == []
-        later(used_up.SOON)
+        later(queue.SOON)
     before = store._used_up.of(SOURCE)
     elsewhere.execute(goes_back)
     store.create(creation(["again"]))
@@ -274,7 +274,7 @@ def test_e15_a_look_for_the_floors_that_fails_harms_nobody(
     """E15: the acquisition itself is what its caller asked for."""
     store.create(creation(["a", "b"]))
     assert store.acquire_next(following()) is not None
-    monkeypatch.setattr(used_up.used_up, "first_due", lambda _: "SELECT no_such_column FROM coordination_partitions")
+    monkeypatch.setattr(queue.used_up, "first_due", lambda _: "SELECT no_such_column FROM coordination_partitions")
     found = store.acquire_next(following())
     assert found is not None
     assert found.key == "b"

@@ -22,8 +22,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import indexes
 from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST
 from airflow_coordination.stores.sql.queue import parameters as spans
-from airflow_coordination.stores.sql.statements import acquire as order
-from airflow_coordination.stores.sql.statements import read
+from airflow_coordination.stores.sql.statements import acquire, read
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.times import from_micros
 from tests.engines.postgres import fresh_database
@@ -81,7 +80,7 @@ def _rows_of_the_table(plan: list[str]) -> int:
 LOOKS: dict[str, Callable[[SqlStore], str]] = {
     "counts": lambda _: read.counts(),
     "outlook": lambda store: read.outlook(store.database.dialect),
-    "claimable": lambda store: order.claimable_list(store.database.dialect),
+    "claimable": lambda store: acquire.claimable_list(store.database.dialect),
     "tenures of a task": lambda _: read.find_task(),
 }
 
@@ -100,7 +99,7 @@ def test_d_no_look_reads_more_than_two_thousand_rows(store: SqlStore, look: str)
 @pytest.mark.postgres
 def test_d_a_place_in_the_order_reads_as_many_rows_as_it_counts(store: SqlStore) -> None:
     """D: what an explanation asks of a source that is swept."""
-    plan = _plan(store, order.claimable_list(store.database.dialect), limit=PLACES)
+    plan = _plan(store, acquire.claimable_list(store.database.dialect), limit=PLACES)
     assert "Seq Scan" not in " ".join(plan)
     assert _rows_of_the_table(plan) <= PLACES, "\n".join(plan)
 

@@ -26,8 +26,7 @@ from airflow_coordination.protocol.fields import MOVED
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.stores.dynamodb.items import NOT_KEPT
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
@@ -58,7 +57,7 @@ def _opener(kind: str, clock: FakeClock, tmp_path: Path, request: pytest.Fixture
     if kind == "postgresql":
         url = request.getfixturevalue("postgres_url")
         return lambda: open_store(url, clock=clock)
-    request.getfixturevalue("monkeypatch").setattr(parallel, "PARALLEL", 1)
+    request.getfixturevalue("monkeypatch").setattr(requests, "PARALLEL", 1)
     options = DynamoDBOptions(table_name="coordination", billing_mode="on_demand")
     engine = Engine(clock.now)
     return lambda: DynamoDBStore(options, clock, client=lambda _: engine, local=clock)

@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import Lease, SourceCoordinator
-from airflow_coordination.stores.dynamodb import DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBStore, requests
 from tests.simulation.dynamodb.test_pausing import Processes
 
 DAY = timedelta(days=1)
@@ -17,7 +16,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
     made = Processes()
     first = made.start()
     first.store.setup()

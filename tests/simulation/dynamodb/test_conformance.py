@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
@@ -24,7 +23,7 @@ class TestSimulatedEngine(StoreConformance):
 
     @pytest.fixture
     def store_factory(self, monkeypatch: pytest.MonkeyPatch) -> StoreFactory:
-        monkeypatch.setattr(parallel, "PARALLEL", 1)
+        monkeypatch.setattr(requests, "PARALLEL", 1)
         engine: list[Engine] = []
 
         def make(clock: FakeClock) -> PartitionStore:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import index_reads as listing
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, index_reads, requests
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.status import PartitionStatus
 from tests.simulation.dynamodb.engine import Engine
@@ -32,7 +30,7 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
     made = World()
     made.one.create_partitions(f"{number:02}" for number in range(20))
     return made
@@ -72,7 +70,7 @@ def test_z3_what_waits_for_a_parent_is_listed_as_what_waits(world: World) -> Non
 
 
 def test_z3_a_status_that_many_have_is_listed_from_the_table(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listing, "MOST_ROWS", 8)
+    monkeypatch.setattr(index_reads, "MOST_ROWS", 8)
     for number in range(0, 20, 2):
         assert world.one.acquire_partition(f"{number:02}") is not None
     store, source = world.store, "flights|PARTITION"

@@ -11,9 +11,8 @@ import pytest
 from airflow_coordination.leases import Lease, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.leases.confirm import Fate, judge
 from airflow_coordination.protocol.writes import End
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.stores.dynamodb import items as it
-from airflow_coordination.stores.dynamodb import requests as parallel
 from airflow_coordination.stores.dynamodb.setup import table as module
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.input_errors import CoordinationError
@@ -91,7 +90,7 @@ class World:
 
 @pytest.fixture
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
     return World()
 
 
@@ -245,7 +244,7 @@ def test_a_table_that_code_of_before_cannot_use_stays_so(world: World, monkeypat
 
 @pytest.mark.parametrize("repeated", [(), ("lastOp",)], ids=["this version's table", "one of before"])
 def test_an_index_that_repeats_more_serves_as_well(repeated: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
     with monkeypatch.context() as before:
         before.setattr(it, "PROJECTED", (*it.PROJECTED, *repeated))
         world = World()

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.protocol.writes import Sweep
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench
 from tests.simulation.dynamodb.engine import Engine
@@ -46,7 +45,7 @@ def work(partitions: int) -> set[int]:
 
 
 def test_one_request_at_a_time_stays_in_the_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
     assert work(20) == {threading.get_ident()}
 
 

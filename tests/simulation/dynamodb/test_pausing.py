@@ -7,8 +7,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.testing.clock import FakeClock
 from tests.simulation.dynamodb.engine import Engine
 
@@ -30,7 +29,7 @@ class Processes:
 
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> Processes:
-    monkeypatch.setattr(parallel, "PARALLEL", 1)
+    monkeypatch.setattr(requests, "PARALLEL", 1)
     made = Processes()
     first = made.start()
     first.store.setup()

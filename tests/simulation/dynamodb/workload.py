@@ -11,8 +11,7 @@ import pytest
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
-from airflow_coordination.stores.dynamodb import requests as parallel
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance.fixtures import Workbench, block, head, owner
 from airflow_coordination.values.input_errors import CoordinationError
@@ -78,7 +77,7 @@ class Workload:
     def recorded(self, steps: int) -> list[Sent]:
         """Do so many things, and return the requests that were sent."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(parallel, "PARALLEL", 1)
+            patch.setattr(requests, "PARALLEL", 1)
             for _ in range(steps):
                 self._clock.advance(self._random.choice([0.001, 0.01, 1.5, 59.0, 700.0]))
                 self._step(self._random.choice(_DOINGS))

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from airflow_coordination.cli.subcommands import acting as actions
+from airflow_coordination.cli.subcommands import acting
 from airflow_coordination.leases import PartitionStatus
 from airflow_coordination.monitoring import selection
 from tests.unit.cli.conftest import HOSTILE
@@ -76,14 +76,14 @@ def test_what_the_limit_leaves_is_done_by_the_same_command_again(parked, cli):
 
 
 def test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done(parked, cli, monkeypatch):
-    counted = actions.selected
+    counted = acting.selected
 
     def then_somebody_else_acts(*given):
         found = counted(*given)
         parked.reopen("2014-01", by="ana", why="first")
         return found
 
-    monkeypatch.setattr(actions, "selected", then_somebody_else_acts)
+    monkeypatch.setattr(acting, "selected", then_somebody_else_acts)
     code, _, err = cli("reset", "--source", "flights", "--why", "w", "--status", "PARKED", "--yes")
     assert code == 1
     assert "Cannot reset partition '2014-01': it changed meanwhile and is UNASSIGNED now" in err
@@ -100,7 +100,7 @@ def test_many_refusals_are_counted(parked, cli):
 
 
 def test_going_through_many_draws_a_bar_on_a_terminal_and_forgets_nothing(parked, cli, monkeypatch, capsys):
-    monkeypatch.setattr(actions, "MANY", 2)
+    monkeypatch.setattr(acting, "MANY", 2)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     code, _, _ = cli("reopen", "--source", "flights", "--why", "w", "--status", "PARKED", "--yes")
     assert code == 0

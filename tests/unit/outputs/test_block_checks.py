@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from airflow_coordination.leases import Fence
-from airflow_coordination.outputs import Attempt, Manifest, OutputError
-from airflow_coordination.outputs import attempts as block_checks
+from airflow_coordination.outputs import Attempt, Manifest, OutputError, attempts
 from airflow_coordination.outputs.attempts import check_published
 from airflow_coordination.outputs.parquet import SPARK_SCHEMA
 
@@ -40,8 +39,8 @@ def test_e1_whole_files_are_well_and_cost_one_listing_a_block(manifests, monkeyp
     """E1: the cost of a look is bounded, whatever the number of files."""
     listed, footers = [], []
     for name, told in (("list_files", listed), ("read_footer", footers)):
-        asked = getattr(block_checks, name)
-        monkeypatch.setattr(block_checks, name, lambda *given, a=asked, t=told: (t.append(given), a(*given))[1])
+        asked = getattr(attempts, name)
+        monkeypatch.setattr(attempts, name, lambda *given, a=asked, t=told: (t.append(given), a(*given))[1])
     check_published(manifests)
     assert sorted(address for [address] in listed) == sorted(each.directory for each in manifests)
     assert footers == []

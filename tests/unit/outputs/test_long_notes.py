@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.duties import follow_ups as notes
+from airflow_coordination.duties import follow_ups
 from airflow_coordination.leases import Lease, SourceCoordinator
-from airflow_coordination.outputs import collect
-from airflow_coordination.outputs import collector as long_notes
+from airflow_coordination.outputs import collect, collector
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.deletion import DeleteObjects
@@ -36,7 +35,7 @@ def noted(lease: Lease, root: Path) -> tuple[str, Path]:
     objects = [root / "in" / f"{number:03}{'x' * 50}.json" for number in range(100)]
     for each in objects:
         each.touch()
-    text = notes.note_of(DeleteObjects(list(map(str, objects))), lease.partition, lease.fence, str(root / "out"))
+    text = follow_ups.note_of(DeleteObjects(list(map(str, objects))), lease.partition, lease.fence, str(root / "out"))
     assert text is not None
     return text, Path(json.loads(text)["file"])
 
@@ -83,7 +82,7 @@ def test_f6_what_this_store_did_not_give_stays(coordinator: SourceCoordinator, t
     """F6: another store's tenure, one of the future, or no note at all; and the partition of another source."""
     coordinator.fail(acquired(coordinator), "no", retry_after=NOW)
     for key in ("k", "unknown"):
-        place = tmp_path / "out" / long_notes.LISTS / partition_directory("flights|PARTITION", key)
+        place = tmp_path / "out" / collector.LISTS / partition_directory("flights|PARTITION", key)
         place.mkdir(parents=True)
         (place / name).write_text("[]")
     found = run(coordinator, tmp_path, unmarked_are_own=True)
@@ -106,4 +105,4 @@ def test_f6_what_this_store_has_forgotten_is_named(coordinator: SourceCoordinato
 
 def test_f6_both_rooms_mean_one_directory() -> None:
     """F6: one writes there, the other cleans up."""
-    assert long_notes.LISTS == notes.LISTS
+    assert collector.LISTS == follow_ups.LISTS

@@ -12,8 +12,7 @@ import pytest
 
 from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases import Outcome, Settings, SourceCoordinator
-from airflow_coordination.spark import Complete, GiveUp, draining, one_by_one, tenure
-from airflow_coordination.spark import worker_pool as crew
+from airflow_coordination.spark import Complete, GiveUp, draining, one_by_one, tenure, worker_pool
 from airflow_coordination.spark.application import _exit_code
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.tenure import DriverContext, Ended
@@ -47,11 +46,11 @@ class BusyStore(ForwardingStore):
 def no_spark(monkeypatch):
     monkeypatch.setattr(draining, "check_distributions", lambda: None)
     monkeypatch.setattr(tenure, "SparkJobs", NoJobs)
-    monkeypatch.setattr(crew, "check_threads", lambda _: None)
+    monkeypatch.setattr(worker_pool, "check_threads", lambda _: None)
     monkeypatch.setattr(
-        crew, "member_thread", lambda spark, place, work: threading.Thread(target=work, name=f"lease-{place}")
+        worker_pool, "member_thread", lambda spark, place, work: threading.Thread(target=work, name=f"lease-{place}")
     )
-    for module in (one_by_one, tenure, crew):
+    for module in (one_by_one, tenure, worker_pool):
         monkeypatch.setattr(module, "usable", lambda _: True)
     monkeypatch.setattr("airflow_coordination.spark.interruption.GRACE", 0.1)
     monkeypatch.setattr("airflow_coordination.spark.interruption.CANCEL_AGAIN", 0.05)

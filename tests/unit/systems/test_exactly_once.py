@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from airflow_coordination.systems.objects import scan as pages
+from airflow_coordination.systems.objects import scan
 from tests.unit.systems.storage import Source, Storage
 
 ALWAYS = timedelta(0)
@@ -56,8 +56,8 @@ def play(source, storage, events):
 def short_pages():
     """A checkpoint every two objects or groups, so that there is much to be killed between."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pages, "LISTED_PER_CHECKPOINT", 2)
-        patch.setattr(pages, "GROUPS_PER_CHECKPOINT", 2)
+        patch.setattr(scan, "LISTED_PER_CHECKPOINT", 2)
+        patch.setattr(scan, "GROUPS_PER_CHECKPOINT", 2)
         yield
 
 

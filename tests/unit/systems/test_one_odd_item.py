@@ -29,7 +29,7 @@ from airflow_coordination.sources import (
     sqs_notifications,
 )
 from airflow_coordination.stores import open_store
-from airflow_coordination.systems.kinesis import landing as shard_reader
+from airflow_coordination.systems.kinesis import landing
 from airflow_coordination.systems.kinesis.landing import Landing, ShardPart
 from tests.kpl import sealed
 from tests.unit.systems.kinesis.service import Service
@@ -189,7 +189,7 @@ def test_source_s2_one_odd_record_among_a_hundred_is_landed_with_them(monkeypatc
     odd = sealed(b"\x0a\xff")  # intact by its digest, and no aggregate
     given = [of_kinesis(number, odd if number == MIDDLE else b"%d" % number) for number in range(ALL + 1)]
     client = Client(answer(*given, ends=True))
-    monkeypatch.setattr(shard_reader, "connect", lambda _: client)
+    monkeypatch.setattr(landing, "connect", lambda _: client)
     batches = Landing(ShardPart(LEASE, None), seconds=1, records=1_000)(iter(()))
     data = [each for batch in batches for each in batch.column("data").to_pylist()]
     assert data == [odd if number == MIDDLE else b"%d" % number for number in range(ALL + 1)]

@@ -14,7 +14,7 @@ import pytest
 
 from airflow_coordination.leases import Checkpoint, PartitionIdentifier
 from airflow_coordination.sources import StoredObject, object_listing, sql_ranges
-from airflow_coordination.systems.objects import scan as pages
+from airflow_coordination.systems.objects import scan
 from airflow_coordination.systems.sql import supplier as ranges
 from airflow_coordination.systems.suppliers import fingerprint, planned_pass, remembered
 from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
@@ -128,7 +128,7 @@ def keys(supplied: Iterator[object]) -> list[str]:
 
 
 def test_a_scan_of_the_version_before_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "GROUPS_PER_CHECKPOINT", 2)
+    monkeypatch.setattr(scan, "GROUPS_PER_CHECKPOINT", 2)
     supplier = object_listing(TenObjects(), scan="once", max_objects=2)
     assert keys(supplier(json.loads(SCAN_OF_BEFORE))) == [
         "b|n0|7817095c2936ed367b9174b0",

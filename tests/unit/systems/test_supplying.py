@@ -12,7 +12,7 @@ from airflow_coordination.leases import Checkpoint, SourceCoordinator, Supplier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.sources import object_listing
 from airflow_coordination.stores.in_memory import InMemoryStore
-from airflow_coordination.systems.objects import scan as pages
+from airflow_coordination.systems.objects import scan
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from tests.unit.systems.storage import Storage
@@ -32,8 +32,8 @@ def partitions(c: SourceCoordinator) -> dict[str, dict[str, Any]]:
 @pytest.fixture
 def storage(monkeypatch: pytest.MonkeyPatch) -> Storage:
     """Twenty objects, with a checkpoint every four, or every two groups."""
-    monkeypatch.setattr(pages, "LISTED_PER_CHECKPOINT", 4)
-    monkeypatch.setattr(pages, "GROUPS_PER_CHECKPOINT", 2)
+    monkeypatch.setattr(scan, "LISTED_PER_CHECKPOINT", 4)
+    monkeypatch.setattr(scan, "GROUPS_PER_CHECKPOINT", 2)
     storage = Storage()
     for number in range(20):
         storage.put(f"{number:02}")

@@ -13,7 +13,7 @@ import pytest
 
 from airflow_coordination.streams import TRIM_HORIZON, HashRange, Position
 from airflow_coordination.systems.kinesis import landing as shard_reader
-from airflow_coordination.systems.kinesis import shard_end as shard_ending
+from airflow_coordination.systems.kinesis import shard_end
 from airflow_coordination.systems.kinesis.checkpoint import Checkpoint
 from airflow_coordination.systems.kinesis.landing import Landing, ShardPart, ShardReader
 from airflow_coordination.systems.kinesis.shard_end import is_gone
@@ -157,7 +157,7 @@ def test_a_shard_on_a_later_page_is_not_gone(monkeypatch: pytest.MonkeyPatch) ->
         describe_stream_summary=lambda **_: {"StreamDescriptionSummary": told},
         list_shards=lambda **asked: pages[tuple(asked.items())],
     )
-    monkeypatch.setattr(shard_ending, "connect", lambda _: client)
+    monkeypatch.setattr(shard_end, "connect", lambda _: client)
     assert not is_gone(ShardPart(LEASE, None))
     assert is_gone(ShardPart(ShardLease(STREAM, "b", TRIM_HORIZON, WHOLE), None))
 

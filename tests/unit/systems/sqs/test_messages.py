@@ -9,7 +9,7 @@ import pytest
 from botocore.stub import Stubber
 
 from airflow_coordination.follow_ups import Carried, DeleteMessages, FollowUpError
-from airflow_coordination.systems.sqs import deletion as messages
+from airflow_coordination.systems.sqs import deletion
 
 GONE = "ReceiptHandleIsInvalid"
 QUEUE = "https://sqs.eu-west-1.amazonaws.com/1/q"
@@ -23,7 +23,7 @@ def refused(number: int, code: str) -> dict[str, Any]:
 def sqs(monkeypatch: pytest.MonkeyPatch) -> Stubber:
     """A client of boto3 that gets the answers a test says, in the service's own shape."""
     client = boto3.client("sqs", region_name="eu-west-1", aws_access_key_id="x", aws_secret_access_key="x")
-    monkeypatch.setattr(messages, "sqs_client", lambda url, region: client)
+    monkeypatch.setattr(deletion, "sqs_client", lambda url, region: client)
     return Stubber(client)
 
 
