@@ -8,8 +8,9 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from airflow_coordination.duties.duty import DutyReport, run_duties
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.protocol.follow_up import (
@@ -285,27 +286,45 @@ def follow_up_notes(coordinator: SourceCoordinator, notes: Iterable[FollowUp], r
     return result
 
 
+@dataclass(frozen=True, slots=True)
+class FollowUps:
+    """The duty: does what notes of a source say that its drivers have left.
+
+    :param rights: what this process may do of what it finds.
+    :param notes: those that somebody has looked at; all that are there if left out.
+    """
+
+    name: ClassVar[str] = "what follows endings"
+    rights: FollowUpRights
+    notes: Sequence[FollowUp] | None = None
+
+    def run(self, coordinator: SourceCoordinator) -> DutyReport[FollowedUp]:
+        """Do each of them; what fails does not keep the others."""
+        notes = coordinator.follow_ups() if self.notes is None else self.notes
+        found = follow_up_notes(coordinator, notes, self.rights)
+        return DutyReport(self.name, found, stays=len(found.failed) + len(found.waiting))
+
+
 def follow_up_what_is_left(coordinator: SourceCoordinator, rights: FollowUpRights) -> None:
     """Do what drivers have left, and log it; what fails stays for the next time and for people, and nothing is raised.
 
     :param rights: of the process.
     """
     source = shown(coordinator.source)
-    try:
-        found = follow_up_all(coordinator, rights=rights)
-    except Exception as error:
-        log.warning("What follows partitions of source %s could not be looked at: %s", source, error)
+    [report] = run_duties(coordinator, [FollowUps(rights)])
+    if report.error is not None:
+        log.warning("What follows partitions of source %s could not be looked at: %s", source, report.error)
         return
+    found = report.result()
     if found.done:
         log.info("Source %s: %d follow-up(s) were left by drivers, and are done.", source, found.done)
     stay = [*found.failed[:_SHOWN], *found.waiting[:_SHOWN]]
     for note, why in stay:
         log.warning("What follows partition %s stays to be done: %s", shown(note.key), why)
     if stay:
-        number, waiting = len(found.failed) + len(found.waiting), len(found.waiting)
         untried = " and others were not tried" if found.gave_up else ""
         told = "%d follow-up(s) stay%s, %d of them because nobody has allowed them here; `%s` shows and does them."
-        log.warning(told, number, untried, waiting, typed(coordinator, "finish-actions"))
+        log.warning(told, report.stays, untried, len(found.waiting), typed(coordinator, "finish-actions"))
 
 
 def allowed(note: FollowUp, rights: FollowUpRights) -> list[SourceAction]:

@@ -14,6 +14,7 @@ from airflow.providers.common.compat.sdk import (
     PokeReturnValue,
 )
 
+from airflow_coordination.duties.standing import observe
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
@@ -30,7 +31,6 @@ from airflow_coordination.monitoring.waiting.conclusion import (
     WaitVerdict,
 )
 from airflow_coordination.monitoring.waiting.idleness import Idleness
-from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.triggers.partitions import PartitionsTrigger
 from airflow_coordination.triggers.source import most_hints
 from airflow_coordination.values.input_errors import SettingsError
@@ -156,7 +156,7 @@ class PartitionsSensor(TextFields, BaseSensorOperator):
         coordinator = CoordinationHook(self.coordination_conn_id).coordinator(
             self.source, owner_of(context), partition_prefix=self.partition_prefix
         )
-        found = waiting.conclude(Observation(coordinator, waiting.terms.max_hints))
+        found = waiting.conclude(observe(coordinator, waiting.terms.max_hints))
         self.log.info(found.message)
         return found
 

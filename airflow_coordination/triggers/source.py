@@ -12,6 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import conf
 from airflow.triggers.base import BaseEventTrigger, TriggerEvent
 
+from airflow_coordination.duties.standing import observe
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.waiting.observation import Observation
@@ -67,7 +68,7 @@ class SourceTrigger(BaseEventTrigger):
         while True:
             try:
                 coordinator = coordinator or await _coordinator(kwargs)
-                seen = await asyncio.to_thread(Observation, coordinator, most_hints())
+                seen = await asyncio.to_thread(observe, coordinator, most_hints())
             except (CoordinationError, AirflowException) as error:
                 coordinator, seen = None, error
             yield seen

@@ -17,9 +17,9 @@ from uuid import uuid4
 import boto3
 from botocore.config import Config
 
+from airflow_coordination.duties.standing import observe
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.waiting.conclusion import Until, Waiting, WaitTerms
-from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from benchmarks.dynamodb.data_prepper import DataPrepper, make_table
 from benchmarks.dynamodb.requests import Requests, Tally
@@ -107,7 +107,7 @@ class Ours:
         """Sweep, look, and list what can be acquired: one poke of the sensor."""
         with closing(self._store()) as store:
             waiting = Waiting(WaitTerms(Until.CLAIMABLE, self._count))
-            found = waiting.conclude(Observation(self._coordinator(store, "wait"), self._count))
+            found = waiting.conclude(observe(self._coordinator(store, "wait"), self._count))
         for hint in found.hints if self._with_hints else ():
             self._instances.put(hint)
 

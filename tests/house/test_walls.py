@@ -52,6 +52,7 @@ NOT_LOADED = {
     "airflow_coordination.sources": HEAVY | {"fsspec"},
     "airflow_coordination.sinks": HEAVY | {"psycopg", "pyarrow", "tenacity"},
     "airflow_coordination.duties.follow_ups": HEAVY,
+    "airflow_coordination.duties.standing": HEAVY | {"fsspec", "rich"},
     "airflow_coordination.delivery.task_pass": HEAVY,
     "airflow_coordination.systems.kinesis.landing": HEAVY,
     "airflow_coordination.systems.sql.postgres_sink": HEAVY | {"psycopg"},

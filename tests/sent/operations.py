@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_coordination.duties.standing import observe
 from airflow_coordination.leases import PartitionIdentifier, PartitionNotOwnedError
 from airflow_coordination.monitoring.waiting.conclusion import Until, Waiting, WaitTerms
-from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.spark.balance import look_at
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.status import ASSIGNED
@@ -299,7 +299,7 @@ def poke(at: Place) -> Steps:
     at.c.counts()
     yield
     waiting = Waiting(WaitTerms(Until.CLAIMABLE, 1000))
-    assert len(waiting.conclude(Observation(at.c, 1000)).hints) == 10
+    assert len(waiting.conclude(observe(at.c, 1000)).hints) == 10
 
 
 @operation("list what is held, 3 of 30 (up to 100 at a time)")

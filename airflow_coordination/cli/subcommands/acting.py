@@ -9,15 +9,17 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from airflow_coordination import stores
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.selection import selected, sentence
-from airflow_coordination.duties.follow_ups import follow_up_notes, told
+from airflow_coordination.duties.duty import run_duties
+from airflow_coordination.duties.follow_ups import FollowUps, told
+from airflow_coordination.duties.standing import CleanUp
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.acting import TOLD, at_stake, carry_out, each
@@ -238,7 +240,8 @@ def _do(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) 
     what = f"o what {len(found)} note(s) say, with the rights of this process"
     if not agreed(args, f"d{what}", f"D{what}?", coordinator.store):
         return 0
-    done = follow_up_notes(coordinator, found, FollowUpRights.of_a_person(options))
+    [report] = run_duties(coordinator, [FollowUps(FollowUpRights.of_a_person(options), found)])
+    done = report.result()
     for left in done.left_alone:
         say(f"Left alone: {left}.")
     for note, error in done.failed:
@@ -275,15 +278,16 @@ def clean_up(context: CommandContext, args: Namespace) -> None:
     :raises SettingsError: when the age is none, or there is nobody to ask.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    every = partial(_every, coordinator, args, age_of(args.clean_after))
-    found = every(dry_run=True)
+    meant = CleanUp(age_of(args.clean_after), args.gone, args.by or account(), args.why)
+    [looked] = run_duties(coordinator, [replace(meant, dry_run=True)])
+    found = looked.result()
     about = f"{len(found.keys)} finished parent(s) of source {args.source}{_names(found)}"
     question = f"Clean up {about}? Whoever names one of them as a partition creates it anew."
     if (found.keys or args.dry_run) and not agreed(args, f"clean up {about}", question, context.store):
         return
-    done = every(dry_run=False) if found.keys else found
-    left = f" {len(done.changed)} had changed meanwhile and were left." if done.changed else ""
-    say(f"Done: cleaned up {len(done.keys)} finished parent(s) of source {args.source}.{left}")
+    [report] = run_duties(coordinator, [meant]) if found.keys else [looked]
+    left = f" {report.stays} had changed meanwhile and were left." if report.stays else ""
+    say(f"Done: cleaned up {len(report.result().keys)} finished parent(s) of source {args.source}.{left}")
 
 
 def age_of(text: str, option: str = "--clean-after") -> timedelta:
@@ -295,20 +299,6 @@ def age_of(text: str, option: str = "--clean-after") -> timedelta:
     if not (age := _AGE.fullmatch(text)):
         raise SettingsError(option, text, "is no age", "Write a number of hours or days: 36h, 2d")
     return timedelta(hours=int(age[1]) * (24 if age[2] == "d" else 1))
-
-
-def _every(coordinator: SourceCoordinator, args: Namespace, clean_after: timedelta, *, dry_run: bool) -> CleanedUp:
-    done = CleanedUp(after="")
-    while done.after is not None:
-        done += coordinator.clean_up(
-            clean_after,
-            gone=args.gone,
-            by=args.by or account(),
-            why=args.why,
-            after=done.after or None,
-            dry_run=dry_run,
-        )
-    return done
 
 
 def _names(found: CleanedUp) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.subcommands.acting import agreed
-from airflow_coordination.leases.cleaning import Purged
+from airflow_coordination.duties.duty import run_duties
+from airflow_coordination.duties.standing import Retention
 from airflow_coordination.values.input_errors import SettingsError
 
 _AGE: Final = re.compile(r"(\d{1,6})d")
@@ -22,20 +24,15 @@ def purge(context: CommandContext, args: Namespace) -> None:
     before = moment_of(args.completed_before, context.store.now())
     about = f"partition(s) of source {args.source} that were completed before {before.isoformat(timespec='seconds')}"
 
-    def portions(dry_run: bool) -> Purged:
-        done, after = Purged(), None
-        while True:
-            part = coordinator.purge(before, args.by or account(), args.why, after=after, dry_run=dry_run)
-            done, after = Purged(done.deleted + part.deleted, done.changed + part.changed), part.after
-            if after is None:
-                return done
-
-    found = portions(True).deleted
+    meant = Retention(before, args.by or account(), args.why)
+    [looked] = run_duties(coordinator, [replace(meant, dry_run=True)])
+    found = looked.result().deleted
     question = f"Purge {found} {about}? Suppliers that still name them create them anew."
     if not agreed(args, f"purge {found} {about}", question, context.store):
         return
-    done = portions(False)
-    left = f" {done.changed} had changed meanwhile and were left." if done.changed else ""
+    [report] = run_duties(coordinator, [meant])
+    done = report.result()
+    left = f" {report.stays} had changed meanwhile and were left." if report.stays else ""
     say(f"Done: purged {done.deleted} {about}.{left} What they published stays.")
 
 

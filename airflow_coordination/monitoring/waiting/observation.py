@@ -1,4 +1,4 @@
-"""One look at a source: a sweep, the sight of what it leaves, and words about what is parked."""
+"""One look at a source: the sight of what a sweep leaves, and words about what is parked."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import typed
-from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.protocol.results import Outlook, Swept
 from airflow_coordination.values.errors import first_line
 from airflow_coordination.values.hints import decode_hint
 from airflow_coordination.values.input_errors import shown
@@ -42,7 +42,6 @@ def _error(partition: Partition) -> str:
     return first_line(partition.last_error, "no error: somebody parked it")
 
 
-_PAGE: Final = 1000
 LATELY: Final = timedelta(days=1)
 """A pause that ended so long ago may still be why the tasks of a run are gone."""
 
@@ -50,18 +49,19 @@ LATELY: Final = timedelta(days=1)
 class Observation:
     """The findings of one pass over a source: everyone who waits on the source can share it, in any thread.
 
-    Making it reopens and reclaims what is due. Details are read when somebody first asks for them, once.
+    Details are read when somebody first asks for them, once.
 
-    :param coordinator: who sweeps and reads.
+    :param coordinator: who has swept, and reads.
     :param most_hints: how many hints anyone can ask for.
+    :param swept: what the sweep just before has done; ``duties.standing.observe`` does both.
     :raises SettingsError: when the store has never heard of the source.
     """
 
-    def __init__(self, coordinator: SourceCoordinator, most_hints: int) -> None:
+    def __init__(self, coordinator: SourceCoordinator, most_hints: int, swept: Swept) -> None:
         self._coordinator = coordinator
         self._most_hints = most_hints
         self._reading = Lock()
-        self.swept = coordinator.sweep(_PAGE)
+        self.swept = swept
         self.outlook = coordinator.outlook()
         if self.outlook == Outlook():
             coordinator.check_known()

@@ -5,6 +5,7 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.duties.standing import observe
 from airflow_coordination.leases import PartitionIdentifier, SettingsError, SourceCoordinator
 from airflow_coordination.monitoring.waiting.conclusion import (
     Conclusion,
@@ -14,12 +15,11 @@ from airflow_coordination.monitoring.waiting.conclusion import (
     WaitTerms,
     WaitVerdict,
 )
-from airflow_coordination.monitoring.waiting.observation import Observation
 
 
 def look(coordinator, until, max_hints):
     """Sweep, and conclude from this look alone."""
-    return Waiting(WaitTerms(until, max_hints)).conclude(Observation(coordinator, max_hints))
+    return Waiting(WaitTerms(until, max_hints)).conclude(observe(coordinator, max_hints))
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_it_waits_while_an_owner_may_still_give_something_back(flights):
     flights.create_partitions(["a"])
     flights.get_next_partition()
     assert look(flights, Until.CLAIMABLE, 10).verdict is WaitVerdict.WAIT
-    assert 590 < Observation(flights, 10).seconds <= 600
+    assert 590 < observe(flights, 10).seconds <= 600
 
 
 RESUME = "nothing is acquired until `airflow coordination resume --source flights --why '…'`"
@@ -52,7 +52,7 @@ def test_x12_it_waits_while_the_source_is_paused(flights, until):
     flights.pause(by="ana", why="Spark is ill")
     waiting = Waiting(WaitTerms(until, 10))
     for _ in range(10):  # nobody takes anything, and that is no idleness
-        found = waiting.conclude(Observation(flights, 10))
+        found = waiting.conclude(observe(flights, 10))
         assert (found.verdict, found.hints) == (WaitVerdict.WAIT, [])
         assert f"by 'ana', who said 'Spark is ill': {RESUME}" in found.message
     flights.resume(by="ana", why="it is well")
@@ -65,7 +65,7 @@ def test_x12_it_waits_while_the_source_is_paused(flights, until):
 def test_x12_one_that_does_not_wait_says_that_the_source_is_paused(flights, until):
     flights.create_partitions(["a"])
     flights.pause(by="ana", why="Spark is ill")
-    found = Waiting(WaitTerms(until, 10, wait=False)).conclude(Observation(flights, 10))
+    found = Waiting(WaitTerms(until, 10, wait=False)).conclude(observe(flights, 10))
     assert found.verdict is WaitVerdict.NOTHING
     assert RESUME in found.message
 
@@ -84,11 +84,11 @@ def test_x12_the_last_looks_before_a_pause_are_no_part_of_the_idleness_after_it(
     flights.create_partitions(["a"])
     waiting = Waiting(WaitTerms(Until.COMPLETED, 10))
     for _ in range(3):
-        assert waiting.conclude(Observation(flights, 10)).verdict is WaitVerdict.WAIT
+        assert waiting.conclude(observe(flights, 10)).verdict is WaitVerdict.WAIT
     flights.pause(by="ana", why="why")
-    waiting.conclude(Observation(flights, 10))
+    waiting.conclude(observe(flights, 10))
     flights.resume(by="ana", why="why")
-    verdicts = [waiting.conclude(Observation(flights, 10)).verdict for _ in range(4)]
+    verdicts = [waiting.conclude(observe(flights, 10)).verdict for _ in range(4)]
     assert verdicts == [WaitVerdict.WAIT] * 3 + [WaitVerdict.IDLE]
 
 
@@ -134,7 +134,7 @@ def test_a1_who_ignores_parked_partitions_is_still_told_of_them(flights, until, 
     """A1: by their names, in a message that is no failure."""
     flights.create_partitions(["a"])
     flights.fail(flights.get_next_partition(), "no memory")
-    found = Waiting(WaitTerms(until, 10, OnParked.IGNORE)).conclude(Observation(flights, 10))
+    found = Waiting(WaitTerms(until, 10, OnParked.IGNORE)).conclude(observe(flights, 10))
     assert found.verdict is verdict
     assert "Parked: 'a' (no memory)" in found.message
 
@@ -154,10 +154,10 @@ def test_a1_who_does_not_wait_fails_too(flights):
     flights.fail(flights.acquire_partition("a"), "no memory")
     flights.get_next_partition()
     impatient = Waiting(WaitTerms(Until.CLAIMABLE, 10, wait=False))
-    assert impatient.conclude(Observation(flights, 10)).verdict is WaitVerdict.PARKED
+    assert impatient.conclude(observe(flights, 10)).verdict is WaitVerdict.PARKED
     flights.reopen("a", by="test", why="test")
     flights.complete(flights.acquire_partition("a"))
-    assert impatient.conclude(Observation(flights, 10)).verdict is WaitVerdict.NOTHING
+    assert impatient.conclude(observe(flights, 10)).verdict is WaitVerdict.NOTHING
 
 
 def blocked(flights, *children):
@@ -177,7 +177,7 @@ def test_what_waits_for_parents_that_are_parked_waits_for_a_person(flights, unti
 def test_who_ignores_parked_ones_hears_of_those_behind_them(flights):
     blocked(flights, "a")
     flights.fail(flights.acquire_partition("p"), "no memory")
-    found = Waiting(WaitTerms(Until.COMPLETED, 10, OnParked.IGNORE)).conclude(Observation(flights, 10))
+    found = Waiting(WaitTerms(Until.COMPLETED, 10, OnParked.IGNORE)).conclude(observe(flights, 10))
     assert found.verdict is WaitVerdict.READY
     assert found.message.startswith("Everything is completed but what is parked, and 1 partitions behind it.")
 
@@ -242,11 +242,11 @@ def test_b4_a_source_that_has_paused_itself_waits_for_a_person(flights, until, w
     for _ in range(10):
         flights.fail(flights.get_next_partition(), "no table", retry_after=timedelta(days=1))
     waiting = Waiting(WaitTerms(until, 10, wait=wait))
-    assert waiting.conclude(Observation(flights, 10)).verdict is not WaitVerdict.PARKED, "an owner is at work"
+    assert waiting.conclude(observe(flights, 10)).verdict is not WaitVerdict.PARKED, "an owner is at work"
     flights.give_up(last)
-    found = waiting.conclude(Observation(flights, 10))
+    found = waiting.conclude(observe(flights, 10))
     assert found.verdict is WaitVerdict.PARKED
     assert "has paused itself" in found.message
     assert "no table" in found.message
     ignores = Waiting(WaitTerms(until, 10, OnParked.IGNORE, wait=wait))
-    assert ignores.conclude(Observation(flights, 10)).verdict is (WaitVerdict.WAIT if wait else WaitVerdict.NOTHING)
+    assert ignores.conclude(observe(flights, 10)).verdict is (WaitVerdict.WAIT if wait else WaitVerdict.NOTHING)

@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.duties.standing import observe
 from airflow_coordination.leases import PartitionIdentifier, Reason, SourceCoordinator
 from airflow_coordination.monitoring.counts import Counts, counted, foreseen
 from airflow_coordination.monitoring.progress import Progress
-from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
@@ -57,7 +57,7 @@ def test_b7_each_partition_is_in_one_of_the_words(store):
         else "1 of 21 completed, 1 held, 6 claimable, 9 expired"
     )
     assert str(Progress(flights.outlook(), None)).startswith(f"{states}, 2 delayed, 1 blocked, 1 parked; ")
-    seen = str(Observation(flights, 10))
+    seen = str(observe(flights, 10))
     assert "1 held, 2 delayed, 1 parked, 1 blocked, 1 completed" in seen
 
 

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.duties.standing import observe
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.waiting import observation
 from airflow_coordination.monitoring.waiting.conclusion import OnIdle, Until, Waiting, WaitTerms, WaitVerdict
 from airflow_coordination.monitoring.waiting.idleness import FRONT, IDLE_LOOKS, Idleness
-from airflow_coordination.monitoring.waiting.observation import Observation
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.simulation.dynamodb.engine import Engine
@@ -28,7 +28,7 @@ def flights(store):
 def look(flights):
     """One look after the other, by one sensor until ``completed``."""
     waiting = Waiting(WaitTerms(Until.COMPLETED, 10))
-    return lambda: waiting.conclude(Observation(flights, 1024))
+    return lambda: waiting.conclude(observe(flights, 1024))
 
 
 def verdicts(look, count, between=lambda: None):
@@ -43,7 +43,7 @@ def verdicts(look, count, between=lambda: None):
 def test_e4_what_nobody_takes_ends_the_waiting_after_a_few_looks(flights, look):
     """E4: 1,500 partitions, 1,024 hints, one lease for each of the tasks that were mapped over them."""
     flights.create_partitions([f"k{number}" for number in range(1500)])
-    for hint in Observation(flights, 1024).hints():
+    for hint in observe(flights, 1024).hints():
         flights.complete(flights.get_next_partition(hint=hint))
     assert verdicts(look, ENOUGH) == [WaitVerdict.WAIT] * IDLE_LOOKS + [WaitVerdict.IDLE]
     message = look().message
@@ -88,10 +88,10 @@ def test_e4_it_may_succeed_or_wait_instead(flights):
     """E4: ``on_idle``; both say what was seen."""
     flights.create_partitions(["a"])
     succeed = Waiting(WaitTerms(Until.COMPLETED, 10, on_idle=OnIdle.SUCCEED))
-    assert verdicts(lambda: succeed.conclude(Observation(flights, 10)), ENOUGH)[-1] is WaitVerdict.READY
-    assert "1 can be acquired, but nobody takes them" in succeed.conclude(Observation(flights, 10)).message
+    assert verdicts(lambda: succeed.conclude(observe(flights, 10)), ENOUGH)[-1] is WaitVerdict.READY
+    assert "1 can be acquired, but nobody takes them" in succeed.conclude(observe(flights, 10)).message
     patient = Waiting(WaitTerms(Until.COMPLETED, 10, on_idle=OnIdle.WAIT))
-    assert set(verdicts(lambda: patient.conclude(Observation(flights, 10)), 3 * ENOUGH)) == {WaitVerdict.WAIT}
+    assert set(verdicts(lambda: patient.conclude(observe(flights, 10)), 3 * ENOUGH)) == {WaitVerdict.WAIT}
 
 
 def test_e4_slow_workers_are_at_work(flights, look):
@@ -179,7 +179,7 @@ def test_e4_a_number_that_is_not_counted_further_is_no_evidence(many_waiting, dy
     waiting = Waiting(WaitTerms(Until.COMPLETED, 10))
 
     def look():
-        return waiting.conclude(Observation(many_waiting, 1024))
+        return waiting.conclude(observe(many_waiting, 1024))
 
     seen = verdicts(look, 3 * ENOUGH, lambda: dynamodb_clock.advance(timedelta(minutes=1)))
     assert waiting.idleness.waiting == 5
@@ -213,7 +213,7 @@ def test_e4_what_the_looks_saw_travels_from_process_to_process(flights):
     idleness = None
     for number in range(ENOUGH):
         waiting = Waiting(WaitTerms(Until.COMPLETED, 10), idleness)
-        found = waiting.conclude(Observation(flights, 10))
+        found = waiting.conclude(observe(flights, 10))
         idleness = Idleness.from_json(json.loads(json.dumps(waiting.idleness.to_json())))
         assert found.verdict is (WaitVerdict.WAIT if number < IDLE_LOOKS else WaitVerdict.IDLE)
     assert Idleness.from_json(None) is None
