@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +17,20 @@ from airflow_coordination.leases import (
     ProgressStateError,
     SourceCoordinator,
 )
+from airflow_coordination.leases.supply import (
+    FunctionOfState,
+    SourceView,
+    SupplierPages,
+    check_state,
+    check_supplier,
+    encoded,
+    identified,
+    partitions_of,
+    with_view,
+    without_repeats,
+)
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Created
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
@@ -288,3 +302,84 @@ def test_the_supplier_runs_once_when_nothing_can_be_acquired(clock: FakeClock) -
     assert c.get_next_partition(supplier=supplier) is None
     assert len(runs) == 2
     assert c.metrics.counts["flights_source_coordinator_noPartitionsAcquired"] == 1  # type: ignore[attr-defined]
+
+
+class _Sees:
+    def supply(self, state: dict[str, Any], view: SourceView) -> list[str]:
+        return [each.key for each in view.partitions()]
+
+
+def _takes_two(state: object, more: object) -> None: ...
+
+
+_NAMELESS: FunctionOfState = partial(_takes_two, more=1)
+
+
+def pages() -> SupplierPages:
+    return SupplierPages(lambda page: Created(created=len(page)), lambda state: None)
+
+
+@pytest.mark.parametrize(
+    ("refused", "field", "value"),
+    [
+        (lambda: identified(7), "supplier", 7),
+        (lambda: list(encoded("abc")), "partitions", "abc"),
+        (lambda: check_state(["a"]), "global_state", ["a"]),
+        (lambda: check_supplier(_Sees), "supplier", "_Sees"),
+        (lambda: check_supplier(7), "supplier", 7),
+        (lambda: check_supplier(_takes_two), "supplier", "_takes_two"),
+        (lambda: pages().run(lambda state: "abc", {}, int), "supplier", "abc"),
+        (lambda: pages().run(len, {}, int), "supplier", 0),
+        (lambda: pages().run(_NAMELESS, {}, int), "supplier", _NAMELESS),
+    ],
+)
+def test_a_refusal_of_a_supplier_says_what_was_given(refused: Callable[[], object], field: str, value: object) -> None:
+    with pytest.raises(InvalidInputError) as error:
+        refused()
+    assert (error.value.field, error.value.value) == (field, value)
+    assert error.value.remedy
+
+
+def test_what_can_see_its_source_is_no_class_and_is_given_the_view(clock: FakeClock) -> None:
+    check_supplier(_Sees())
+    c = coordinator(InMemoryStore(clock=clock), clock)
+    c.create_partitions(["a"])
+    assert with_view(_Sees(), c)({}) == ["a"]
+    with pytest.raises(InvalidInputError, match=r"is a class, not an object of it\. Give _Sees\(…\)"):
+        check_supplier(_Sees)
+
+
+def test_a_state_that_is_no_json_is_refused_before_it_is_saved() -> None:
+    with pytest.raises(ProgressStateError):
+        check_state({"when": object()})
+
+
+def test_what_ends_with_its_checkpoint_leaves_the_state_of_that_one(clock: FakeClock) -> None:
+    """A checkpoint counts as the last one also when keys come after it."""
+
+    def supplier(state: dict[str, Any]) -> Iterator[str | Checkpoint]:
+        yield Checkpoint({"last": 1})
+        yield "a"
+
+    assert pages().run(supplier, {}, lambda: None) == {"last": 1}
+
+
+def test_repeats_that_differ_are_told_once_each() -> None:
+    page = list(encoded([PartitionIdentifier("a", payload={"n": n}) for n in (1, 2, 3)] + ["b", "b"]))
+    kept, told = without_repeats(page)
+    assert [one.key for one in kept] == ["a", "b"]
+    assert (told.existing, told.changed) == (3, ("a",))
+
+
+def test_all_partitions_are_seen_in_pages_each_once(clock: FakeClock) -> None:
+    c = coordinator(InMemoryStore(clock=clock), clock)
+    c.create_partitions(["other", *(f"day {number}" for number in range(7))])
+    asked = list[tuple[str | None, int]]()
+
+    class Counted:
+        def partitions(self, *, after: str | None = None, limit: int = 1000, prefix: str | None = None) -> object:
+            asked.append((after, limit))
+            return c.partitions(after=after, limit=limit, prefix=prefix)
+
+    assert [each.key for each in partitions_of(Counted(), "day", 3)] == [f"day {number}" for number in range(7)]
+    assert asked == [(None, 3), ("day 2", 3), ("day 5", 3), ("day 6", 3)]
