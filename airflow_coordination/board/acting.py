@@ -56,7 +56,7 @@ def dry_run(user: BaseUser, asked: DryRunRequest) -> DryRunResult:
     with open_to_act(user, asked.store, asked.source) as (store, coordinator):
         found = _selected(coordinator, asked)
         matching, meant = asked.matching + found.matching, asked.meant + len(found.partitions)
-        tried = list(each(found.partitions, lambda one: coordinator.check_action(action, one)))
+        tried = list(each(found.partitions, lambda one: coordinator.people.check_action(action, one)))
         refusals = [_refusal(one, error) for one, error in zip(found.partitions, tried, strict=True) if error]
         return DryRunResult(
             sentence=_sentence(coordinator.source, found, matching, meant),

@@ -31,7 +31,7 @@ def offered(user: BaseUser, store: PartitionStore, seen: VisibleSource) -> Offer
     """Return what the user may do now; nothing where the user may not act, or the store knows of no pauses."""
     if not seen.may_act or not hasattr(store, "set_pause"):
         return None
-    action = "resume" if coordinator_of(user, store, seen).current_pause().paused else "pause"
+    action = "resume" if coordinator_of(user, store, seen).pausing.current_pause().paused else "pause"
     typed = remedies.about(remedies.shell_of(store), action, seen.identifier)
     return Offer(action=action, does=_DOES[action], typed=typed)
 
@@ -43,10 +43,10 @@ def dry_run(user: BaseUser, asked: PauseDryRunRequest) -> PauseDryRunResult:
     :raises MayNotActError: when the user may not change it.
     """
     with open_to_act(user, asked.store, asked.source) as (_, coordinator):
-        outlook = coordinator.outlook()
+        outlook = coordinator.looking.outlook()
         refusal = None
         try:
-            coordinator.check_pause(asked.paused, outlook.pause)
+            coordinator.pausing.check_pause(asked.paused, outlook.pause)
         except PartitionUpdateError as error:
             refusal = str(error)
         sentence = _at_stake(asked.paused, outlook)
@@ -61,10 +61,11 @@ def set_pause(user: BaseUser, asked: PauseRequest) -> PauseResult:
     :raises InvalidInputError: when no reason is given.
     :raises StoreDoesNotAnswerError: when the store has refused nothing and done nothing.
     """
-    by, act = user.get_name() or user.get_id(), SourceCoordinator.pause if asked.paused else SourceCoordinator.resume
+    by = user.get_name() or user.get_id()
     with open_to_act(user, asked.store, asked.source) as (_, coordinator):
         try:
-            now = act(coordinator, by, asked.why, _as_seen(coordinator, asked))
+            act = coordinator.pausing.pause if asked.paused else coordinator.pausing.resume
+            now = act(by, asked.why, _as_seen(coordinator, asked))
         except InvalidInputError:
             raise
         except OutcomeUnknownError:
@@ -79,7 +80,7 @@ def set_pause(user: BaseUser, asked: PauseRequest) -> PauseResult:
 
 def _as_seen(coordinator: SourceCoordinator, asked: PauseRequest) -> Pause:
     """Return the pause that the user saw; if there has been another one since, the store refuses what names this."""
-    now = coordinator.current_pause()
+    now = coordinator.pausing.current_pause()
     return now if (now.op or "") == asked.stamp else Pause(paused=not asked.paused, op=asked.stamp or None)
 
 

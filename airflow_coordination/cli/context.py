@@ -72,7 +72,7 @@ class CommandContext:
             prefix.
         """
         coordinator = self.newcomer(source, partition_prefix)
-        coordinator.check_known()
+        coordinator.looking.check_known()
         return coordinator
 
     def newcomer(self, source: str, partition_prefix: str | None) -> SourceCoordinator:

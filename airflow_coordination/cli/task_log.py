@@ -57,7 +57,7 @@ def last_task_logs(
         return {}
     past: dict[str, str | None] = {}
     if keeps_history(context.store) and any(one.failures and one.owner is None for one in partitions):
-        for tenure in reversed(coordinator.past_tenures(NEWEST)):
+        for tenure in reversed(coordinator.looking.past_tenures(NEWEST)):
             past[tenure.key] = tenure.owner
     wanted = {one.key: one.owner or past.get(one.key) for one in partitions if one.owner or one.failures}
     return {key: task_log(context, owner) for key, owner in wanted.items()}

@@ -67,14 +67,16 @@ class Deliveries:
 
         :param coordinator: counts it for the metrics.
         """
-        coordinator.count_acknowledgment_set()
+        coordinator.counting.count_acknowledgment_set()
         try:
             done = delivery.run()
         except BaseException as error:
-            coordinator.count_acknowledgment(positive=False, expired=False, failed=0)
+            coordinator.counting.count_acknowledgment(positive=False, expired=False, failed=0)
             self.add_raised(error, on_negative, delivery.routing)
             raise
-        coordinator.count_acknowledgment(positive=done.positive, expired=done.expired, failed=done.accounting.failed)
+        coordinator.counting.count_acknowledgment(
+            positive=done.positive, expired=done.expired, failed=done.accounting.failed
+        )
         self.add(done, on_negative, delivery.routing)
         return done
 

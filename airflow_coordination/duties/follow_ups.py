@@ -236,10 +236,10 @@ def follow_up(coordinator: SourceCoordinator, note: FollowUp, actions: Sequence[
     try:
         carried = sum((_carried_out(action) for action in actions), Carried())
     except CoordinationError:
-        coordinator.count_follow_up(done=False)
+        coordinator.follow_ups.count_follow_up(done=False)
         raise
-    coordinator.clear_follow_up(note)
-    coordinator.count_follow_up(done=True)
+    coordinator.follow_ups.clear_follow_up(note)
+    coordinator.follow_ups.count_follow_up(done=True)
     for what in carried.left_alone:
         log.warning("Partition %s has ended, and what should follow is left out: %s", shown(note.key), what)
     try:
@@ -256,7 +256,7 @@ def follow_up_all(
 
     :param rights: what this process may do of what it finds; the notes that say anything else stay, and wait.
     """
-    return follow_up_notes(coordinator, coordinator.follow_ups(key), rights)
+    return follow_up_notes(coordinator, coordinator.follow_ups.follow_ups(key), rights)
 
 
 def follow_up_notes(coordinator: SourceCoordinator, notes: Iterable[FollowUp], rights: FollowUpRights) -> FollowedUp:
@@ -269,7 +269,7 @@ def follow_up_notes(coordinator: SourceCoordinator, notes: Iterable[FollowUp], r
             result.waiting.append((note, error))
             continue
         except CoordinationError as error:
-            coordinator.count_follow_up(done=False)
+            coordinator.follow_ups.count_follow_up(done=False)
             result.failed.append((note, error))
             continue
         places = _reached(actions)
@@ -300,7 +300,7 @@ class FollowUps:
 
     def run(self, coordinator: SourceCoordinator) -> DutyReport[FollowedUp]:
         """Do each of them; what fails does not keep the others."""
-        notes = coordinator.follow_ups() if self.notes is None else self.notes
+        notes = coordinator.follow_ups.follow_ups() if self.notes is None else self.notes
         found = follow_up_notes(coordinator, notes, self.rights)
         return DutyReport(self.name, found, stays=len(found.failed) + len(found.waiting))
 

@@ -34,7 +34,7 @@ class Sweep:
 
 @dataclass(frozen=True, slots=True)
 class CleanUp:
-    """Removes finished parents that nobody needs; see :meth:`SourceCoordinator.clean_up`.
+    """Removes finished parents that nobody needs; see :meth:`.Cleaning.clean_up`.
 
     :param clean_after: how long each stays at least after it was finished.
     :param gone: keys that the source knows no more: they go at once.
@@ -60,7 +60,7 @@ class CleanUp:
         """
         done = CleanedUp(after="")
         while done.after is not None:
-            done += coordinator.clean_up(
+            done += coordinator.cleaning.clean_up(
                 self.clean_after,
                 gone=self.gone,
                 by=self.by,
@@ -74,7 +74,7 @@ class CleanUp:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """Deletes what was completed before a time; see :meth:`SourceCoordinator.purge`.
+    """Deletes what was completed before a time; see :meth:`.Cleaning.purge`.
 
     :param completed_before: by the store's clock, with a time zone.
     :param by: who asks, kept in the audit.
@@ -98,7 +98,7 @@ class Retention:
         """
         deleted, changed, part = 0, 0, Purged(after="")
         while part.after is not None:
-            part = coordinator.purge(
+            part = coordinator.cleaning.purge(
                 self.completed_before,
                 self.by,
                 self.why,

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.leases.moving import SettlingIn
-from airflow_coordination.leases.people import PeopleActions
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.people import People
 from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, has_begun, may_go
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.results import Swept
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError
@@ -21,6 +20,10 @@ from airflow_coordination.values.times import aware, positive
 
 PORTION: Final = 100
 """How many completed partitions a clean-up beside the supplier looks at between two looks at its own lease."""
+
+
+PURGE_PORTION: Final = 500
+"""How many completed partitions one sweep with a retention looks at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +43,31 @@ class CleanedUp:
         return CleanedUp(self.keys + other.keys, self.changed + other.changed, other.after)
 
 
-class Cleaning(PeopleActions):
-    """The part of :class:`SourceCoordinator` that removes finished parents."""
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What one portion of a purge did.
+
+    :param deleted: how many partitions it deleted; with ``dry_run`` how many it would have.
+    :param changed: how many were changed by somebody else between the look and the deletion; they are left.
+    :param after: where the next portion begins, ``None`` when this was the last.
+    """
+
+    deleted: int = 0
+    changed: int = 0
+    after: str | None = None
+
+
+class Cleaning:
+    """Removes finished parents, and what ended long ago: :class:`SourceCoordinator` ``.cleaning``.
+
+    :param core: whose source.
+    :param people: deletes, as a person would.
+    """
+
+    def __init__(self, core: Participant, people: People) -> None:
+        self._core, self._people = core, people
+        self._forgotten_to: str | None = None
+        """Where the next sweep goes on to forget, by key; not kept beyond this object: nothing is lost with it."""
 
     def clean_up(
         self,
@@ -83,9 +109,9 @@ class Cleaning(PeopleActions):
         check_limit(limit)
         if after:
             check_key(after, "after")
-        read = lambda: self.store.page(self._source_id, PartitionStatus.COMPLETED, after, limit)  # noqa: E731
-        page = self._settler.repeat("list partitions", read)
-        now = self._settler.repeat("read the clock", self.store.now)
+        read = lambda: self._core.store.page(self._core.source_id, PartitionStatus.COMPLETED, after, limit)  # noqa: E731
+        page = self._core.settler.repeat("list partitions", read)
+        now = self._core.settler.repeat("read the clock", self._core.store.now)
         removed: list[str] = []
         changed: list[str] = []
         for one in page:
@@ -107,71 +133,25 @@ class Cleaning(PeopleActions):
         return may_go(begun, parents, finished_for, clean_after=clean_after, source_gone=is_gone)
 
     def _is_left(self, parent: str) -> bool:
-        found = self._settler.read(self._source_id, parent)
+        found = self._core.settler.read(self._core.source_id, parent)
         return found is not None and not found.deleted
 
     def _cleaned(self, seen: Partition, by: str | None, why: str) -> bool:
         """Remove one partition as it was seen; return whether it still was so."""
         try:
-            self._people.act(Action.CLEAN_UP, seen.key, by or self.owner.text, why, seen)
+            self._people.act(Action.CLEAN_UP, seen.key, by or self._core.owner.text, why, seen)
         except (PartitionUpdateError, PartitionNotFoundError):
             return False
         return True
 
+    def forget(self, retention: timedelta) -> None:
+        """Purge one portion of the source; the next call goes on where this one has ended.
 
-def _keys(field: str, given: object) -> Collection[str]:
-    """Return keys that were given, to be looked up."""
-    if isinstance(given, frozenset):
-        return given  # has been looked at
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        raise InvalidInputError(field, given, f"is {type(given).__name__}, not a list of keys", "Give a list")
-    return frozenset(check_key(key, field) for key in given)
-
-
-def _why(one: Partition, clean_after: timedelta, gone: Collection[str]) -> str:
-    if one.key in gone:
-        return "finished, and its source knows it no more"
-    return f"finished longer than {clean_after} ago, and its children have begun"
-
-
-PURGE_PORTION: Final = 500
-"""How many completed partitions one sweep with a retention looks at."""
-
-
-@dataclass(frozen=True, slots=True)
-class Purged:
-    """What one portion of a purge did.
-
-    :param deleted: how many partitions it deleted; with ``dry_run`` how many it would have.
-    :param changed: how many were changed by somebody else between the look and the deletion; they are left.
-    :param after: where the next portion begins, ``None`` when this was the last.
-    """
-
-    deleted: int = 0
-    changed: int = 0
-    after: str | None = None
-
-
-class Retention(SettlingIn):
-    """The part of :class:`SourceCoordinator` that forgets."""
-
-    _forgotten_to: str | None = None
-    """Where the next sweep goes on to forget, by key; not kept beyond this object, so that nothing is lost with it."""
-
-    def sweep(self, limit: int = 1000, retention: timedelta | None = None) -> Swept:
-        """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each.
-
-        :param retention: forget, too, what was completed longer ago than this, a portion of the source with each call;
-            see :meth:`purge`. Only for sources whose supplier does not name old keys again.
-        :raises InvalidInputError: when the retention is not above zero.
+        :param retention: what was completed longer ago than this.
         """
-        positive("retention", retention)
-        swept = super().sweep(limit)
-        if retention is not None:
-            before, why = self.store.now() - retention, f"completed longer than {retention} ago"
-            done = self.purge(before, self.owner.text, why, after=self._forgotten_to, limit=PURGE_PORTION)
-            self._forgotten_to = done.after
-        return swept
+        before, why = self._core.store.now() - retention, f"completed longer than {retention} ago"
+        done = self.purge(before, self._core.owner.text, why, after=self._forgotten_to, limit=PURGE_PORTION)
+        self._forgotten_to = done.after
 
     def purge(
         self,
@@ -202,8 +182,8 @@ class Retention(SettlingIn):
         check_limit(limit)
         if after:
             check_key(after, "after")
-        read = lambda: self.store.page(self._source_id, PartitionStatus.COMPLETED, after, limit)  # noqa: E731
-        page = self._settler.repeat("list partitions", read)
+        read = lambda: self._core.store.page(self._core.source_id, PartitionStatus.COMPLETED, after, limit)  # noqa: E731
+        page = self._core.settler.repeat("list partitions", read)
         old = [one for one in page if one.updated_at is not None and one.updated_at < completed_before]
         deleted = len(old) if dry_run else sum(self._forgot(one, by, why) for one in old)
         return Purged(deleted, len(old) - deleted, page[-1].key if len(page) == limit else None)
@@ -211,7 +191,22 @@ class Retention(SettlingIn):
     def _forgot(self, seen: Partition, by: str, why: str) -> bool:
         """Delete one partition as it was seen; return whether it still was so."""
         try:
-            self.delete(seen.key, by=by, why=why, seen=seen)
+            self._people.delete(seen.key, by=by, why=why, seen=seen)
         except (PartitionUpdateError, PartitionNotFoundError):
             return False
         return True
+
+
+def _keys(field: str, given: object) -> Collection[str]:
+    """Return keys that were given, to be looked up."""
+    if isinstance(given, frozenset):
+        return given  # has been looked at
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        raise InvalidInputError(field, given, f"is {type(given).__name__}, not a list of keys", "Give a list")
+    return frozenset(check_key(key, field) for key in given)
+
+
+def _why(one: Partition, clean_after: timedelta, gone: Collection[str]) -> str:
+    if one.key in gone:
+        return "finished, and its source knows it no more"
+    return f"finished longer than {clean_after} ago, and its children have begun"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.leases.acquisition import after_completion
-from airflow_coordination.leases.cleaning import Retention
-from airflow_coordination.leases.counting import Lag, RecordMetrics
-from airflow_coordination.leases.creation import Creation
-from airflow_coordination.leases.follow_ups import FollowingUp
+from airflow_coordination.leases.cleaning import Cleaning
+from airflow_coordination.leases.counting import Counting
+from airflow_coordination.leases.creation import Supplying, View
+from airflow_coordination.leases.follow_ups import FollowUps
+from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import (
     CloseRequest,
     CompleteRequest,
@@ -19,23 +21,35 @@ from airflow_coordination.leases.lease import (
     GiveUpRequest,
     Lease,
 )
-from airflow_coordination.leases.supply import Supplier
-from airflow_coordination.leases.workers import Members, Wanting
+from airflow_coordination.leases.looking import Looking
+from airflow_coordination.leases.moving import Moving
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.people import Pausing, People
+from airflow_coordination.leases.supply import Supplier, SupplierRun
+from airflow_coordination.leases.tries import Tries
+from airflow_coordination.leases.workers import Workers
 from airflow_coordination.protocol.follow_up import check_text
-from airflow_coordination.protocol.metrics import Metric
+from airflow_coordination.protocol.metrics import Metric, Metrics
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.results import Answer
-from airflow_coordination.protocol.writes import End
-from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.protocol.past_tenure import PastTenure
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import Answer, Created, Swept
+from airflow_coordination.protocol.writes import End, Sweep
+from airflow_coordination.values.accounting import Accounting, AddedUp
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.documents import encode_progress
-from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Fence, details_of
 from airflow_coordination.values.hints import Hint, decode_hint
-from airflow_coordination.values.names import check_key
-from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
-from airflow_coordination.values.times import duration
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.names import check_key, check_limit
+from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.times import Clock, Randomness, duration, positive
 
+if TYPE_CHECKING:
+    from airflow_coordination.leases.explaining.explanation import Explanation
+
+_SETTINGS: Final = Settings()
 _COUNTED: Final = {
     Outcome.CLOSED: Metric.CLOSED,
     Outcome.COMPLETED: Metric.COMPLETED,
@@ -43,7 +57,7 @@ _COUNTED: Final = {
 }
 
 
-class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, RecordMetrics, Lag):
+class SourceCoordinator:
     """Hands out the partitions of one source under leases.
 
     Thread-safe. Every call that writes as an owner takes the lease, and succeeds only under its fence
@@ -62,7 +76,104 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
     :param settings: all timers and limits at once; the four above replace its own where given.
     :param metrics: where the seed's metrics go; in memory by default.
     :raises InvalidInputError: naming the argument, when one cannot be used.
+
+    What workers, suppliers and readers call are its own methods; the rest lies in parts that it holds, each given no
+    more than it needs: ``coordinator.people.reopen(…)``.
     """
+
+    people: Final[People]
+    """What people do to partitions."""
+    pausing: Final[Pausing]
+    """Holding the whole source back, and letting it go on."""
+    looking: Final[Looking]
+    """What can be seen of the source."""
+    cleaning: Final[Cleaning]
+    """Removing what nobody needs any more."""
+    supplying: Final[Supplying]
+    """What the supplier remembers, and what the store's registry knows."""
+    workers: Final[Workers]
+    """Who works on the source, and how they get leases of each other."""
+    tries: Final[Tries]
+    """What one try of a task does about the tenures of another one."""
+    follow_ups: Final[FollowUps]
+    """What is still to be done after endings and parkings."""
+    moving: Final[Moving]
+    """Moving the source to another store."""
+    counting: Final[Counting]
+    """What callers have counted for them."""
+
+    def __init__(
+        self,
+        store: PartitionStore,
+        source: str,
+        owner: str,
+        partition_prefix: str | None = None,
+        ownership_timeout: timedelta | None = None,
+        max_closed_count: int | None = None,
+        max_failures: int | None = None,
+        max_lost_leases: int | None = None,
+        *,
+        settings: Settings | None = None,
+        metrics: Metrics | None = None,
+        clock: Clock | None = None,
+        randomness: Randomness | None = None,
+    ) -> None:
+        given = {
+            "ownership_timeout": ownership_timeout,
+            "max_closed_count": max_closed_count,
+            "max_failures": max_failures,
+            "max_lost_leases": max_lost_leases,
+        }
+        named = {name: value for name, value in given.items() if value is not None}
+        settings = dataclasses.replace(settings or _SETTINGS, **named)  # type: ignore[arg-type]
+        self._core = core = Participant(store, source, owner, partition_prefix, settings, metrics, clock, randomness)
+        self.store, self.source, self.partition_prefix = core.store, core.source, core.partition_prefix
+        self.owner, self.settings, self.metrics = core.owner, core.settings, core.metrics
+        self._acquisition = acquisition = core.acquirer(core.source_id)
+        self.counting, self.looking = Counting(core), Looking(core)
+        self.people, self.pausing, self.follow_ups = People(core), Pausing(core), FollowUps(core)
+        self.cleaning = Cleaning(core, self.people)
+        self.workers = Workers(core, acquisition)
+        self.tries = Tries(core, acquisition, self.counting, self._end)
+        self.moving = Moving(core, self.looking, self.pausing, self.people, self._sweep)
+        view = View(self.looking, self.people, self.counting)
+        self.supplying = Supplying(core, self.cleaning, self.heartbeat, view)
+
+    @property
+    def refusals(self) -> int:
+        """How many calls of this coordinator were refused because their fence was no longer the current one (exact)."""
+        return self._core.refused.counts.get("refused", 0)
+
+    def create_partitions(self, partitions: Iterable[object]) -> Created:
+        """Create the partitions that do not exist, in this order; the others stay as they are.
+
+        Parents go before their children: a parent has to be there already, or stand in the same page. Those that have
+        completed need not be waited for; a child that exists stays as it is, even where its parents are gone.
+
+        :param partitions: keys or identifiers; read in pages, so a generator may yield millions.
+        :return: how many were created and existed, and whose payload differs from the stored one.
+        :raises InvalidInputError: for a key, payload or priority that cannot be stored; pages before it are created.
+        :raises UnknownParentError: when a parent does not exist; it names both.
+        :raises ParentCycleError: when partitions of a page could never start; nothing of that page is created.
+        """
+        return self.supplying.create(partitions)
+
+    def run_supplier(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
+        """Run the supplier under the source's global-state lease; on one node at a time.
+
+        A supplier's exception propagates; its lease is given back, and partitions created so far stay.
+
+        :param supplier: called with the global state (a dict). It changes it and returns identifiers, or is a
+            generator that yields identifiers and :class:`Checkpoint`.
+        A later try of the Airflow task that died while it ran the supplier takes the lease over at once.
+
+        :param clean_after: when the supplier is done, remove parents that have finished so long ago and that it has not
+            named again, under the same lease; see :meth:`.Cleaning.clean_up`. ``None`` = never.
+        :return: what was created; ``ran`` is false while a rival holds the source's lease, alive or dead.
+        :raises InvalidInputError: when the supplier cannot be called with the state, before anything is written.
+        :raises PartitionNotOwnedError: when the supplier's lease was lost meanwhile; its state was not saved.
+        """
+        return self.supplying.run(supplier, clean_after)
 
     def get_next_partition(self, supplier: Supplier | None = None, hint: str | None = None) -> Lease | None:
         """Acquire one partition: the hint first, then crashed, reopened, new ones, then the supplier once, then again.
@@ -84,22 +195,7 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
     def acquire_partition(self, key: str) -> Lease | None:
         """Acquire this partition and no other; ``None`` when it cannot be had now, which is not counted."""
         lease = self._acquisition.by_hint(self._hint(key))
-        return self._counted_lease(lease) if lease else None
-
-    def retake(self, key: str) -> Lease | None:
-        """Take a partition over, at once, from an earlier try of this task; ``None`` if none holds it."""
-        lease = self._acquisition.retake(check_key(key))
-        return self._counted(lease) if lease else None
-
-    def adopt(self, key: str, fence: Fence) -> Lease | None:
-        """Put a running tenure of an earlier try of this task under this try's watch, and renew it.
-
-        Its driver may go on with the chain of writes; this lease is for renewing, and for ending it once the driver
-        is dead.
-
-        :return: the lease, ``None`` if the tenure is over.
-        """
-        return self._acquisition.adopt(check_key(key), fence)
+        return self.counting.count_acquired(lease) if lease else None
 
     def begin(self, key: str, fence: Fence) -> Lease:
         """Go on with a tenure that a task handed to this driver: the driver's first write.
@@ -108,9 +204,9 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
 
         :raises PartitionNotOwnedError: when the tenure is over.
         """
-        with self._watched(None):
+        with self._core.watched(None):
             lease = self._acquisition.begin(check_key(key), fence)
-        return lease if lease.fence == fence else self._counted_lease(lease)
+        return lease if lease.fence == fence else self.counting.count_acquired(lease)
 
     def describe_owner(self, **facts: str | int | None) -> None:
         """Say what people may want to know of who holds the leases that begin from now on, beside the owner's name.
@@ -122,11 +218,22 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         """
         self._acquisition.owner_details = details_of(facts)
 
-    def held_by_task(self) -> Sequence[Partition]:
-        """Return what any try of this owner's Airflow task holds, not of its namesake in another Airflow."""
-        action, task = "look for own leases", self.owner.task
-        found = self._settler.repeat(action, lambda: self.store.find_task(self._source_id, task))
-        return [each for each in found if self.owner.is_also(each.owner)]
+    def renew(self, lease: Lease) -> Lease:
+        """Hold the lease for another ownership timeout from now.
+
+        :raises PartitionNotOwnedError: when it is over: stop the work.
+        """
+        with self._core.watched(None):
+            return self._core.tenures.renew(lease)
+
+    def heartbeat(
+        self,
+        lease: Lease,
+        on_lost: Callable[[CoordinationError], object] = lambda error: None,
+        progress: Callable[[], object] | None = None,
+    ) -> Heartbeat:
+        """Return a context manager that keeps ``lease`` alive in a thread of its own; see :class:`Heartbeat`."""
+        return Heartbeat(self.renew, lease, on_lost, self.settings, progress, self._core.clock, self._core.randomness)
 
     def save_progress_state(
         self, lease: Lease, state: object, blocks: Sequence[Block] = (), counted: Accounting | None = None
@@ -139,10 +246,25 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         :raises ProgressStateError: when the state is none of these; the last good one stays.
         :raises InvalidInputError: when the accounting does not balance; nothing is saved.
         """
-        with self._watched(Metric.SAVE_ERRORS):
-            saved = self._tenures.save(lease, state, blocks, counted)
-        self._count_records(lease, counted)
+        with self._core.watched(Metric.SAVE_ERRORS):
+            saved = self._core.tenures.save(lease, state, blocks, counted)
+        self.counting.count_records(lease, counted)
         return saved
+
+    def on_parked(self, lease: Lease, note: str | None) -> None:
+        """Say what is to follow at the source when this partition is parked: failed for good, lost, or by a person.
+
+        It is stored with the partition, in the place of what was said before, and holds until somebody has done it, or
+        the partition begins afresh (a close without state, a reset). A parked partition is the note itself.
+
+        :param note: JSON of at most 4 KiB; ``None`` takes back what was said.
+        :raises InvalidInputError: when the note is longer.
+        :raises SettingsError: when the store comes from elsewhere and would lose it.
+        :raises PartitionNotOwnedError: when the lease was lost: stop.
+        """
+        self.follow_ups.check_parking()
+        with self._core.watched(None):
+            self._core.tenures.on_parked(lease, check_text(note, "on_parked"))
 
     def complete(
         self,
@@ -154,11 +276,11 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step.
 
         :param counted: as for :meth:`save_progress_state`.
-        :param then: a note of what follows at the source, kept by the same step until :meth:`clear_follow_up`: JSON of
-            at most 4 KiB.
+        :param then: a note of what follows at the source, kept by the same step until
+            :meth:`.FollowUps.clear_follow_up`: JSON of at most 4 KiB.
         :raises InvalidInputError: when the note is longer; nothing is ended.
         """
-        with self._watched(Metric.COMPLETE_ERRORS):
+        with self._core.watched(Metric.COMPLETE_ERRORS):
             self._end(lease, CompleteRequest(counted, self._noted(then)), blocks)
 
     def close(
@@ -178,7 +300,7 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         :param counted: as for :meth:`save_progress_state`.
         :param then: as for :meth:`complete`.
         """
-        with self._watched(Metric.CLOSE_ERRORS):
+        with self._core.watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
             progress = encode_progress(state)
             self._end(lease, CloseRequest(reopen_after, progress, after, counted, self._noted(then)), blocks)
@@ -189,13 +311,13 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         :param error: kept as the partition's last error, 2,000 characters at most.
         :param retry_after: the wait; by default doubling from 30 s to 1 h.
         """
-        with self._watched(None):
+        with self._core.watched(None):
             after = duration("retry_after", retry_after, self.store.now)
             self._end(lease, FailRequest(error, retry_after, after))
 
     def give_up(self, lease: Lease, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure without counting anything; the partition is free at once, or after ``retry_after``."""
-        with self._watched(None):
+        with self._core.watched(None):
             after = duration("retry_after", retry_after, self.store.now)
             self._end(lease, GiveUpRequest(retry_after, after))
 
@@ -226,40 +348,99 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
                 following = self._acquire(None)
         return self._counted(following)
 
-    def fail_for_dead_owner(self, key: str, fence: Fence, error: str) -> bool:
-        """End a tenure as failed in the place of its driver, which is known to be dead.
+    def sweep(self, limit: int = 1000, retention: timedelta | None = None) -> Swept:
+        """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each.
 
-        :return: whether the tenure was still going on; false when it had ended by itself.
-        :raises PartitionNotFoundError: when there is no such partition.
+        :param retention: forget, too, what was completed longer ago than this, a portion of the source with each call;
+            see :meth:`.Cleaning.purge`. Only for sources whose supplier does not name old keys again.
+        :raises InvalidInputError: when the retention is not above zero.
         """
-        return self._end_for_dead_owner(key, fence, FailRequest(error))
+        positive("retention", retention)
+        swept = self._sweep(limit)
+        if retention is not None:
+            self.cleaning.forget(retention)
+        return swept
 
-    def give_up_for_dead_owner(self, key: str, fence: Fence) -> bool:
-        """Give a tenure up in the place of its driver, which was ended on purpose; see :meth:`fail_for_dead_owner`."""
-        return self._end_for_dead_owner(key, fence, GiveUpRequest())
+    def claimable(self, limit: int = 100) -> list[str]:
+        """Return hints for what can be acquired now, in the acquisition order."""
+        return self.looking.claimable(limit)
 
-    def _end_for_dead_owner(self, key: str, fence: Fence, request: EndRequest) -> bool:
-        while True:
-            seen = self._settler.read(self._source_id, key)
-            if seen is None:
-                raise PartitionNotFoundError(key, self.source)
-            if not seen.held_under(fence):
-                return False
-            lease = self._tenures.start(seen, self._clock.monotonic())
-            try:
-                self._end(lease, request)
-            except PartitionNotOwnedError as refused:
-                if refused.ending is None or refused.ending.outcome is not Outcome.OVERTAKEN:
-                    return False
-            except PartitionNotFoundError:  # a person has deleted it under its owner
-                return False
-            else:
-                return True
+    def partition(self, key: str) -> Partition | None:
+        """Return one partition, ``None`` if there is none."""
+        return self.looking.partition(key)
+
+    def partitions(
+        self,
+        status: PartitionStatus | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+        *,
+        parked: bool | None = None,
+        prefix: str | None = None,
+    ) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given.
+
+        :param parked: only those that are parked, or only those that are not; parked ones are CLOSED.
+        :param prefix: only keys that begin so; others are not read.
+        """
+        return self.looking.partitions(status, after, limit, parked=parked, prefix=prefix)
+
+    def counts(self) -> dict[PartitionStatus, int]:
+        """Return how many partitions are in each status."""
+        return self.looking.counts()
+
+    def explain(self, key: str) -> Explanation:
+        """Return why a partition is not moving, what happens next by itself and when, and what to type.
+
+        Sends three or four requests for a partition that is there, at most eight for one that is not, and gets about a
+        thousand rows at most, however large the source.
+
+        :param key: also of a partition that was deleted, or is not there.
+        :raises InvalidKeyError: when no partition can have it.
+        """
+        return self.looking.explain(key)
+
+    def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
+        """Return who has held a partition, from when until when, how that ended, and what came of it; newest last.
+
+        How long it is kept is the store's ``history_retention``. The last eight endings are there, too (on
+        DynamoDB those before a long tenure for 30 days), without owner and start where nothing else is known of them.
+
+        :param key: also of a partition that was deleted; empty for one that never was.
+        :param limit: so many of the newest.
+        """
+        return self.looking.history(key, limit)
+
+    def accounting(self, key: str | None = None) -> AddedUp:
+        """Return what became of the records that were delivered, added up over the partitions of this source.
+
+        Each partition counts as of its last accepted save or ending, in its present generation. On SQL it is one
+        statement; elsewhere every partition is read. Both grow with the source: for a person, not for each second.
+
+        :param key: of this partition alone, which is one read; nothing is counted for one that is not there.
+        :raises InvalidInputError: when what is stored is corrupt.
+        """
+        return self.looking.accounting(key)
+
+    def _sweep(self, limit: int) -> Swept:
+        """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each."""
+        write = Sweep(
+            source=self._core.source_id,
+            op=self._core.randomness.op_id(),
+            limit=check_limit(limit),
+            max_lost_leases=self._core.settings.max_lost_leases,
+        )
+        swept = self._core.settler.repeat("sweep", lambda: self._core.store.sweep(write))
+        self._core.count(Metric.REOPENED, swept.reopened)
+        self._core.count(Metric.LOST, swept.reclaimed + swept.parked)
+        self._core.count(Metric.HEALED, swept.released)
+        self._core.count(Metric.PARKED, swept.parked)
+        return swept
 
     def _noted(self, then: str | None) -> str | None:
         """Return the note of an ending, if the store keeps it."""
         if then is not None:
-            self.check_follow_ups()
+            self.follow_ups.check_follow_ups()
         return check_text(then)
 
     def _hint(self, text: str) -> Hint:
@@ -271,20 +452,10 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
 
     def _counted(self, lease: Lease | None) -> Lease | None:
         if lease is not None:
-            return self._counted_lease(lease)
-        if not self._holds_back():
-            self._count(Metric.NONE_ACQUIRED)
+            return self.counting.count_acquired(lease)
+        if not self.pausing.holds_back():
+            self._core.count(Metric.NONE_ACQUIRED)
         return None
-
-    def _counted_lease(self, lease: Lease) -> Lease:
-        self._count(Metric.ACQUIRED)
-        before = lease.partition.ending_at(lease.fence.token - 1)
-        if before is not None and before.op == lease.fence.nonce:
-            self._count(Metric.LOST, before.outcome is Outcome.LOST)
-        elif before is not None and before.status_after is PartitionStatus.CLOSED:
-            # What a sweep has reopened was counted there, and has its rank.
-            self._count(Metric.REOPENED, lease.partition.rank is Rank.NEW and before.outcome is Outcome.CLOSED)
-        return lease
 
     def _end(
         self,
@@ -294,21 +465,21 @@ class SourceCoordinator(Creation, Members, Wanting, Retention, FollowingUp, Reco
         send: Callable[[End], Answer] | None = None,
     ) -> bool:
         """End a tenure and count it; return whether the store's answer was heard."""
-        write, heard = self._tenures.end(lease, request, blocks, send=send)
-        self._count_records(lease, getattr(request, "counted", None))
+        write, heard = self._core.tenures.end(lease, request, blocks, send=send)
+        self.counting.count_records(lease, getattr(request, "counted", None))
         if write.outcome in _COUNTED:
-            self._count(_COUNTED[write.outcome])
-        self._count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
-        self._count(Metric.CHILDREN_RELEASED, lease.chain.released)
+            self._core.count(_COUNTED[write.outcome])
+        self._core.count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
+        self._core.count(Metric.CHILDREN_RELEASED, lease.chain.released)
         if write.outcome is Outcome.FAILED:
-            self._brake()
+            self.pausing.brake()
         return heard
 
     def _complete_and_acquire(
         self, lease: Lease, request: CompleteRequest, blocks: Sequence[Block], key: str | None
     ) -> Lease | None:
         fused = self._acquisition.fused(key)
-        with self._watched(Metric.COMPLETE_ERRORS), fused:
+        with self._core.watched(Metric.COMPLETE_ERRORS), fused:
             heard = self._end(lease, request, blocks, fused.send)
         with after_completion():
             return fused.acquired(heard)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from airflow_coordination.leases.lease import Chain, Lease
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.protocol.metrics import Metric, WorkGauge
 from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
 
 _COUNTS: Final[dict[Metric, Callable[[Accounting], int]]] = {
     Metric.RECORDS_IN: lambda counted: counted.read,
@@ -32,12 +33,24 @@ def newly_accepted(chain: Chain, counted: Accounting | None) -> dict[Metric, int
     return {metric: max(0, of(counted) - of(before)) for metric, of in _COUNTS.items()}
 
 
-class RecordMetrics(Participant):
-    """The part of :class:`SourceCoordinator` that counts records and acknowledgment sets."""
+class Counting:
+    """What a coordinator's callers have counted for them, :class:`SourceCoordinator` ``.counting``.
+
+    :param core: whose counters and gauges.
+    """
+
+    def __init__(self, core: Participant) -> None:
+        self._core = core
+        self._behind: dict[str, int] = {}
+        self._telling = threading.Lock()
+
+    def count(self, metric: Metric, count: int = 1) -> None:
+        """Add to one of this source's counters; for suppliers that count what they do."""
+        self._core.count(metric, count)
 
     def count_acknowledgment_set(self) -> None:
         """Count that a set of records is on its way to its sinks."""
-        self._count(Metric.SETS_CREATED)
+        self._core.count(Metric.SETS_CREATED)
 
     def count_acknowledgment(self, *, positive: bool, expired: bool, failed: int = 0) -> None:
         """Count what came of a set of records.
@@ -46,23 +59,25 @@ class RecordMetrics(Participant):
         :param expired: it took too long, and was ended.
         :param failed: records that are nowhere they should be; no accepted step will stand for them.
         """
-        self._count(Metric.SETS_EXPIRED if expired else Metric.SETS_COMPLETED)
-        self._count(Metric.SETS_POSITIVE if positive else Metric.SETS_NEGATIVE)
-        self._count(Metric.RECORDS_FAILED, failed)
+        self._core.count(Metric.SETS_EXPIRED if expired else Metric.SETS_COMPLETED)
+        self._core.count(Metric.SETS_POSITIVE if positive else Metric.SETS_NEGATIVE)
+        self._core.count(Metric.RECORDS_FAILED, failed)
 
-    def _count_records(self, lease: Lease, counted: Accounting | None) -> None:
+    def count_records(self, lease: Lease, counted: Accounting | None) -> None:
         """Count the records that an accepted step stands for."""
         for metric, number in newly_accepted(lease.chain, counted).items():
-            self._count(metric, number)
+            self._core.count(metric, number)
 
-
-class Lag(Participant):
-    """The part of :class:`SourceCoordinator` that tells how far behind the shards are that it reads."""
-
-    def __init__(self, *arguments: Any, **settings: Any) -> None:
-        super().__init__(*arguments, **settings)
-        self._behind: dict[str, int] = {}
-        self._telling = threading.Lock()
+    def count_acquired(self, lease: Lease) -> Lease:
+        """Count an acquisition, and what it has found of the tenure before; return its lease."""
+        self._core.count(Metric.ACQUIRED)
+        before = lease.partition.ending_at(lease.fence.token - 1)
+        if before is not None and before.op == lease.fence.nonce:
+            self._core.count(Metric.LOST, before.outcome is Outcome.LOST)
+        elif before is not None and before.status_after is PartitionStatus.CLOSED:
+            # What a sweep has reopened was counted there, and has its rank.
+            self._core.count(Metric.REOPENED, lease.partition.rank is Rank.NEW and before.outcome is Outcome.CLOSED)
+        return lease
 
     def tell_behind(self, key: str, milliseconds: int | None) -> None:
         """Tell the gauge ``millisBehindLatest``: the furthest of all that this process reads (KCL, per shard).
@@ -76,4 +91,4 @@ class Lag(Participant):
             else:
                 self._behind[key] = max(0, milliseconds)
             if self._behind:
-                self._gauge(WorkGauge.BEHIND, max(self._behind.values()))
+                self._core.gauge(WorkGauge.BEHIND, max(self._behind.values()))

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.cleaning import PORTION, CleanedUp, Cleaning
+from airflow_coordination.leases.counting import Counting
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import GiveUpRequest, Lease
+from airflow_coordination.leases.looking import Looking
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.people import People
 from airflow_coordination.leases.supply import (
     SourceView,
     Supplier,
@@ -50,59 +54,79 @@ def dags_of(facts: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name in named if isinstance(name, str))
 
 
-class Creation(Cleaning):
-    """The part of :class:`SourceCoordinator` that creates partitions, and under the same lease cleans up."""
+class View:
+    """What a supplier may see of its source, and do to it, and nothing more: :class:`.supply.SourceView`."""
 
-    def create_partitions(self, partitions: Iterable[object]) -> Created:
-        """Create the partitions that do not exist, in this order; the others stay as they are.
+    def __init__(self, looking: Looking, people: People, counting: Counting) -> None:
+        self._looking, self._people, self._counting = looking, people, counting
 
-        Parents go before their children: a parent has to be there already, or stand in the same page. Those that have
-        completed need not be waited for; a child that exists stays as it is, even where its parents are gone.
+    def partition(self, key: str) -> Partition | None:
+        """Return one as it is now, ``None`` where there is none."""
+        return self._looking.partition(key)
 
-        :param partitions: keys or identifiers; read in pages, so a generator may yield millions.
-        :return: how many were created and existed, and whose payload differs from the stored one.
-        :raises InvalidInputError: for a key, payload or priority that cannot be stored; pages before it are created.
-        :raises UnknownParentError: when a parent does not exist; it names both.
-        :raises ParentCycleError: when partitions of a page could never start; nothing of that page is created.
-        """
+    def partitions(
+        self,
+        status: PartitionStatus | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+        *,
+        parked: bool | None = None,
+        prefix: str | None = None,
+    ) -> Sequence[Partition]:
+        """Return a page of its partitions, in byte order of their keys."""
+        return self._looking.partitions(status, after, limit, parked=parked, prefix=prefix)
+
+    def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Delete one as it was seen."""
+        return self._people.delete(key, by, why, seen)
+
+    def count(self, metric: Metric, count: int = 1) -> None:
+        """Add to one of the source's counters."""
+        self._counting.count(metric, count)
+
+
+class Supplying:
+    """Creates a source's partitions, and knows the source to its store: :class:`SourceCoordinator` ``.supplying``.
+
+    :param core: whose source.
+    :param cleaning: under the same lease, after the supplier.
+    :param heartbeat: keeps the supplier's lease alive while it runs.
+    :param view: what a supplier sees of its source.
+    """
+
+    def __init__(
+        self, core: Participant, cleaning: Cleaning, heartbeat: Callable[[Lease], Heartbeat], view: SourceView
+    ) -> None:
+        self._core, self._cleaning, self._heartbeat, self._view = core, cleaning, heartbeat, view
+        self._registered = False
+
+    def create(self, partitions: Iterable[object]) -> Created:
+        """Create the partitions that do not exist; see :meth:`SourceCoordinator.create_partitions`."""
         self._register_if_new()
         total = Created()
         page: list[NewPartition] = []
         for new in encoded(partitions):
             page.append(new)
-            if len(page) >= self.store.create_page:
+            if len(page) >= self._core.store.create_page:
                 total += self._create(page)
                 page = []
         return total + self._create(page) if page else total
 
-    def run_supplier(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
-        """Run the supplier under the source's global-state lease; on one node at a time.
-
-        A supplier's exception propagates; its lease is given back, and partitions created so far stay.
-
-        :param supplier: called with the global state (a dict). It changes it and returns identifiers, or is a
-            generator that yields identifiers and :class:`Checkpoint`.
-        A later try of the Airflow task that died while it ran the supplier takes the lease over at once.
-
-        :param clean_after: when the supplier is done, remove parents that have finished so long ago and that it has not
-            named again, under the same lease; see :meth:`clean_up`. ``None`` = never.
-        :return: what was created; ``ran`` is false while a rival holds the source's lease, alive or dead.
-        :raises InvalidInputError: when the supplier cannot be called with the state, before anything is written.
-        :raises PartitionNotOwnedError: when the supplier's lease was lost meanwhile; its state was not saved.
-        """
+    def run(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
+        """Run the supplier under its lease; see :meth:`SourceCoordinator.run_supplier`."""
         check_supplier(supplier)
         positive("clean_after", clean_after)
-        leases = self._acquirer(self._global_id)
+        leases = self._core.acquirer(self._core.global_id)
         lease = leases.by_query(GLOBAL_STATE_KEY) or self._first_global_lease(leases) or leases.retake(GLOBAL_STATE_KEY)
         if lease is None:
-            rival = self._settler.read(self._global_id, GLOBAL_STATE_KEY)
+            rival = self._core.settler.read(self._core.global_id, GLOBAL_STATE_KEY)
             if rival is None:
                 return SupplierRun(ran=False)
             return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)
         with self._given_back(lease):
             pages = partial(self._supplier_pages, notes=clean_after is not None)
-            seeing = with_view(supplier, cast(SourceView, self))
-            return supply(lease, seeing, pages, self.heartbeat, partial(self._clean_all, clean_after))
+            seeing = with_view(supplier, self._view)
+            return supply(lease, seeing, pages, self._heartbeat, partial(self._clean_all, clean_after))
 
     def _clean_all(self, clean_after: timedelta | None, beating: Heartbeat, named: Collection[str]) -> int:
         """Clean up portion by portion while the supplier's lease is held; return how many went.
@@ -114,30 +138,26 @@ class Creation(Cleaning):
         keep, done = frozenset(named), CleanedUp(after="")
         while done.after is not None and beating.lost is None:
             beating.alive()
-            done += self.clean_up(clean_after, keep=keep, after=done.after or None, limit=PORTION)
+            done += self._cleaning.clean_up(clean_after, keep=keep, after=done.after or None, limit=PORTION)
         if done.keys:
-            log.info("Source %s: %d finished parent(s) cleaned up.", shown(self.source), len(done.keys))
+            log.info("Source %s: %d finished parent(s) cleaned up.", shown(self._core.source), len(done.keys))
         return len(done.keys)
-
-    def count(self, metric: Metric, count: int = 1) -> None:
-        """Add to one of this source's counters; for suppliers that count what they do."""
-        self._count(metric, count)
 
     def supplier_rival(self) -> Partition | None:
         """Return the supplier's item while somebody else, alive or dead, holds its lease, otherwise ``None``."""
-        found = self._settler.read(self._global_id, GLOBAL_STATE_KEY)
-        held = found is not None and found.status is PartitionStatus.ASSIGNED and found.owner != self.owner.text
+        found = self._core.settler.read(self._core.global_id, GLOBAL_STATE_KEY)
+        held = found is not None and found.status is PartitionStatus.ASSIGNED and found.owner != self._core.owner.text
         return found if held else None
 
     def global_state(self) -> dict[str, Any]:
         """Return what the supplier remembers; empty before its first run."""
-        found = self._settler.read(self._global_id, GLOBAL_STATE_KEY)
+        found = self._core.settler.read(self._core.global_id, GLOBAL_STATE_KEY)
         return dict(found.progress_state or {}) if found else {}
 
     def register(self, **facts: Any) -> None:
         """Record this source and what is known of it (dag ids, settings) in the store's registry (promise S18)."""
         check_state(facts)
-        self._settler.repeat("register the source", lambda: self.store.register(self._source_id, facts))
+        self._core.settler.repeat("register the source", lambda: self._core.store.register(self._core.source_id, facts))
         self._registered = True
 
     def register_dag(self, dag_id: str) -> None:
@@ -148,7 +168,9 @@ class Creation(Cleaning):
 
         :param dag_id: Airflow's name of the DAG.
         """
-        known = dict(self._settler.repeat("list the sources", self.store.sources)).get(self._source_id, {})
+        known = dict(self._core.settler.repeat("list the sources", self._core.store.sources)).get(
+            self._core.source_id, {}
+        )
         if known.get("dag_id") == dag_id and dag_id in known.get("dag_ids", ()):
             return  # whoever is let work on this source alone may not write what is known of all
         try:
@@ -164,10 +186,10 @@ class Creation(Cleaning):
         return created
 
     def _create_wave(self, wave: tuple[NewPartition, ...], source_id: str | None) -> Created:
-        write = Create(source=source_id or self._source_id, op=self._randomness.op_id(), partitions=wave)
-        created = self._settler.repeat("create partitions", lambda: self.store.create(write))
+        write = Create(source=source_id or self._core.source_id, op=self._core.randomness.op_id(), partitions=wave)
+        created = self._core.settler.repeat("create partitions", lambda: self._core.store.create(write))
         if source_id is None:
-            self._count(Metric.CREATED, created.created)
+            self._core.count(Metric.CREATED, created.created)
         return self._refreshed(write, created) if created.outdated else created
 
     def _refreshed(self, write: Create, created: Created) -> Created:
@@ -188,7 +210,7 @@ class Creation(Cleaning):
         write = Refresh(
             source=source, key=old.key, generation=old.generation, seen=old.payload_text, payload_text=new.payload_text
         )
-        now = self._settler.repeat("refresh a payload", lambda: self.store.refresh(write)).partition
+        now = self._core.settler.repeat("refresh a payload", lambda: self._core.store.refresh(write)).partition
         done = now is not None and now.last_op == old.generation and now.payload_text == new.payload_text
         return now if done else None
 
@@ -196,13 +218,13 @@ class Creation(Cleaning):
         """Put the source into the store's registry, once, before its first partitions."""
         if self._registered:
             return
-        known = [name for name, _ in self._settler.repeat("list the sources", self.store.sources)]
-        if self._source_id not in known:
-            for other in namesakes(self._source_id, known):
+        known = [name for name, _ in self._core.settler.repeat("list the sources", self._core.store.sources)]
+        if self._core.source_id not in known:
+            for other in namesakes(self._core.source_id, known):
                 log.warning(
                     "Source %s is new in this store and shares nothing with %s, which has its name under another "
                     "prefix. If that is its work, stop, and %s partition_prefix.",
-                    self._source_id,
+                    self._core.source_id,
                     other,
                     "correct the" if split_source(other)[0] else "leave out the",
                 )
@@ -211,15 +233,15 @@ class Creation(Cleaning):
 
     def _first_global_lease(self, leases: Acquisition) -> Lease | None:
         page = [NewPartition(key=GLOBAL_STATE_KEY, payload_text=None, priority=0)]
-        created = self._create(page, self._global_id)
+        created = self._create(page, self._core.global_id)
         return leases.by_query(GLOBAL_STATE_KEY) if created.created else None
 
     def _supplier_pages(self, lease: Lease, *, notes: bool) -> SupplierPages:
         def save(state: dict[str, Any]) -> None:
-            with self._watched(Metric.SAVE_ERRORS):
-                self._tenures.save(lease, state, ())
+            with self._core.watched(Metric.SAVE_ERRORS):
+                self._core.tenures.save(lease, state, ())
 
-        return SupplierPages(self.create_partitions, save, notes=notes)
+        return SupplierPages(self.create, save, notes=notes)
 
     @contextmanager
     def _given_back(self, lease: Lease) -> Iterator[None]:
@@ -229,4 +251,4 @@ class Creation(Cleaning):
         finally:
             if lease.ending is None:
                 with suppress(CoordinationError):  # it ends by itself; the supplier's own error matters more
-                    self._tenures.end(lease, GiveUpRequest())
+                    self._core.tenures.end(lease, GiveUpRequest())

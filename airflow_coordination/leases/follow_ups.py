@@ -11,10 +11,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Final
 
-from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
-from airflow_coordination.protocol.follow_up import FollowUp, Forget, check_text
+from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.port import follow_ups_of, follows_parking
 from airflow_coordination.values.input_errors import SettingsError
@@ -23,25 +22,14 @@ from airflow_coordination.values.names import check_key, storable
 _PAGE: Final = 100
 
 
-class FollowingUp(Participant):
-    """The part of :class:`SourceCoordinator` that knows what is still to be done after endings."""
+class FollowUps:
+    """What is still to be done after endings and parkings: :class:`SourceCoordinator` ``.follow_ups``.
 
-    def on_parked(self, lease: Lease, note: str | None) -> None:
-        """Say what is to follow at the source when this partition is parked: failed for good, lost, or by a person.
+    :param core: whose source.
+    """
 
-        It is stored with the partition, in the place of what was said before, and holds until somebody has done it, or
-        the partition begins afresh (a close without state, a reset). A parked partition is the note itself.
-
-        :param note: JSON of at most 4 KiB; ``None`` takes back what was said.
-        :raises InvalidInputError: when the note is longer.
-        :raises SettingsError: when the store comes from elsewhere and would lose it.
-        :raises PartitionNotOwnedError: when the lease was lost: stop.
-        """
-        if not follows_parking(self.store):
-            problem = "comes from elsewhere and keeps no note of what follows a parking"
-            raise SettingsError("store", self.store.description, problem, "Leave on_parked() out, or use another store")
-        with self._watched(None):
-            self._tenures.on_parked(lease, check_text(note, "on_parked"))
+    def __init__(self, core: Participant) -> None:
+        self._core = core
 
     def follow_ups(self, key: str | None = None) -> Iterator[FollowUp]:
         """Yield what is still to be done after endings and parkings, by key and then in the order of the tenures.
@@ -50,8 +38,8 @@ class FollowingUp(Participant):
         """
         wanted, after = (None if key is None else check_key(key)), None
         while True:
-            read = partial(follow_ups_of, self.store, self._source_id, wanted, _PAGE, after)
-            page = self._settler.repeat("read the follow-ups", read)
+            read = partial(follow_ups_of, self._core.store, self._core.source_id, wanted, _PAGE, after)
+            page = self._core.settler.repeat("read the follow-ups", read)
             yield from page
             if len(page) < _PAGE:
                 return
@@ -62,7 +50,7 @@ class FollowingUp(Participant):
 
         :param done: as it was read.
         """
-        self._settler.repeat("clear a follow-up", lambda: self.store.clear_follow_up(done))
+        self._core.settler.repeat("clear a follow-up", lambda: self._core.store.clear_follow_up(done))
 
     def forget_follow_up(self, note: FollowUp, by: str, why: str) -> None:
         """Take a note away although what it says is not done. Repeated, it changes nothing.
@@ -74,17 +62,28 @@ class FollowingUp(Participant):
         """
         check_said(by, why)
         write = Forget(note, storable(by)[:MAX_WHY_CHARACTERS], storable(why)[:MAX_WHY_CHARACTERS])
-        self._settler.repeat("forget a follow-up", lambda: self.store.forget_follow_up(write))
+        self._core.settler.repeat("forget a follow-up", lambda: self._core.store.forget_follow_up(write))
 
     def count_follow_up(self, *, done: bool) -> None:
         """Count that what a note says was done, or could not be."""
-        self._count(Metric.FOLLOWED_UP if done else Metric.FOLLOW_UP_ERRORS)
+        self._core.count(Metric.FOLLOWED_UP if done else Metric.FOLLOW_UP_ERRORS)
 
     def check_follow_ups(self) -> None:
         """Refuse a note where the store comes from elsewhere and would lose it.
 
         :raises SettingsError: naming the store.
         """
-        if not hasattr(self.store, "follow_ups"):
+        if not hasattr(self._core.store, "follow_ups"):
             problem = "comes from elsewhere and keeps no follow-ups"
-            raise SettingsError("store", self.store.description, problem, "Leave then= out, or use another store")
+            raise SettingsError("store", self._core.store.description, problem, "Leave then= out, or use another store")
+
+    def check_parking(self) -> None:
+        """Refuse a note of what follows a parking where the store comes from elsewhere and would lose it.
+
+        :raises SettingsError: naming the store.
+        """
+        if not follows_parking(self._core.store):
+            problem = "comes from elsewhere and keeps no note of what follows a parking"
+            raise SettingsError(
+                "store", self._core.store.description, problem, "Leave on_parked() out, or use another store"
+            )

@@ -255,7 +255,7 @@ class Lease:
 
     @property
     def wanted(self) -> bool:
-        """Whether another worker has asked for it: save, and give it up (:meth:`SourceCoordinator.hand_over`)."""
+        """Whether another worker has asked for it: save, and give it up (:meth:`.Workers.hand_over`)."""
         return self.chain.is_wanted()
 
     @property

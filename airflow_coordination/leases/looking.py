@@ -1,4 +1,4 @@
-"""Looking at a source and sweeping it: what needs no lease."""
+"""Looking at a source: what needs no lease, and changes nothing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.protocol.metrics import Metric, gauged
+from airflow_coordination.protocol.metrics import gauged
 from airflow_coordination.protocol.pages import page_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, with_ring
-from airflow_coordination.protocol.results import Outlook, Swept
-from airflow_coordination.protocol.writes import Sweep
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.hints import encode_hint
 from airflow_coordination.values.input_errors import SettingsError
@@ -26,41 +25,34 @@ if TYPE_CHECKING:
 NAMED_SOURCES: Final = 10
 
 
-class Overview(Participant):
-    """The part of :class:`SourceCoordinator` that looks and sweeps."""
+class Looking:
+    """What can be seen of a source without a lease: :class:`SourceCoordinator` ``.looking``.
 
-    def sweep(self, limit: int = 1000) -> Swept:
-        """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each."""
-        write = Sweep(
-            source=self._source_id,
-            op=self._randomness.op_id(),
-            limit=check_limit(limit),
-            max_lost_leases=self.settings.max_lost_leases,
-        )
-        swept = self._settler.repeat("sweep", lambda: self.store.sweep(write))
-        self._count(Metric.REOPENED, swept.reopened)
-        self._count(Metric.LOST, swept.reclaimed + swept.parked)
-        self._count(Metric.HEALED, swept.released)
-        self._count(Metric.PARKED, swept.parked)
-        return swept
+    :param core: whose source.
+    """
+
+    def __init__(self, core: Participant) -> None:
+        self._core = core
 
     def claimable(self, limit: int = 100) -> list[str]:
         """Return hints for what can be acquired now, in the acquisition order."""
         check_limit(limit)
-        found = self._settler.repeat("list hints", lambda: self.store.claimable(self._source_id, limit))
-        return [encode_hint(self.store.store_id, key, token) for key, token in found]
+        found = self._core.settler.repeat("list hints", lambda: self._core.store.claimable(self._core.source_id, limit))
+        return [encode_hint(self._core.store.store_id, key, token) for key, token in found]
 
     def partition(self, key: str) -> Partition | None:
         """Return one partition, ``None`` if there is none."""
         check_key(key)
-        found = self._settler.read(self._source_id, key)
+        found = self._core.settler.read(self._core.source_id, key)
         return None if found is None or found.deleted else found
 
     def has_children(self, key: str) -> bool:
         """Return whether any partition names this one among its parents; it need not be there itself."""
         check_key(key)
         return bool(
-            self._settler.repeat("look for children", lambda: self.store.children(self._source_id, key, None, 1))
+            self._core.settler.repeat(
+                "look for children", lambda: self._core.store.children(self._core.source_id, key, None, 1)
+            )
         )
 
     def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
@@ -74,7 +66,7 @@ class Overview(Participant):
         """
         check_limit(limit)
         stored = self._stored(check_key(key), limit)
-        return with_ring(stored, self._settler.read(self._source_id, key))[-limit:]
+        return with_ring(stored, self._core.settler.read(self._core.source_id, key))[-limit:]
 
     def actions(self, key: str | None = None) -> Sequence[dict[str, Any]]:
         """Return what people did to a partition, oldest first, each as ``key``, ``at``, ``action``, ``by``, ``why``.
@@ -83,7 +75,7 @@ class Overview(Participant):
         """
         if key is not None:
             check_key(key)
-        return self._settler.repeat("read the audit", lambda: self.store.audit(self._source_id, key))
+        return self._core.settler.repeat("read the audit", lambda: self._core.store.audit(self._core.source_id, key))
 
     def accounting(self, key: str | None = None) -> AddedUp:
         """Return what became of the records that were delivered, added up over the partitions of this source.
@@ -97,12 +89,12 @@ class Overview(Participant):
         if key is not None:
             found = self.partition(key)
             return of_partitions(() if found is None else [found])
-        add_up: Callable[[str], AddedUp] | None = getattr(self.store, "accounting", None)
+        add_up: Callable[[str], AddedUp] | None = getattr(self._core.store, "accounting", None)
         if add_up is None:
-            return of_partitions(self._each())
-        return self._settler.repeat("add up the accounting", partial(add_up, self._source_id))
+            return of_partitions(self.each())
+        return self._core.settler.repeat("add up the accounting", partial(add_up, self._core.source_id))
 
-    def _each(self, at_once: int = 1000) -> Iterator[Partition]:
+    def each(self, at_once: int = 1000) -> Iterator[Partition]:
         """Yield all partitions, so many from one request."""
         after: str | None = None
         while page := self.partitions(after=after, limit=at_once):
@@ -117,9 +109,11 @@ class Overview(Participant):
         return self._stored(None, check_limit(limit))
 
     def _stored(self, key: str | None, limit: int) -> Sequence[PastTenure]:
-        if not hasattr(self.store, "history"):  # one from elsewhere, written before there was any
+        if not hasattr(self._core.store, "history"):  # one from elsewhere, written before there was any
             return ()
-        return self._settler.repeat("read the history", lambda: self.store.history(self._source_id, key, limit))
+        return self._core.settler.repeat(
+            "read the history", lambda: self._core.store.history(self._core.source_id, key, limit)
+        )
 
     def partitions(
         self,
@@ -136,9 +130,9 @@ class Overview(Participant):
         :param prefix: only keys that begin so; others are not read.
         """
         check_limit(limit)
-        return self._settler.repeat(
+        return self._core.settler.repeat(
             "list partitions",
-            lambda: page_of(self.store, self._source_id, status, after, limit, parked=parked, prefix=prefix),
+            lambda: page_of(self._core.store, self._core.source_id, status, after, limit, parked=parked, prefix=prefix),
         )
 
     def explain(self, key: str) -> Explanation:
@@ -153,12 +147,12 @@ class Overview(Participant):
         from airflow_coordination.leases.explaining.facts import Inquiry  # every task imports this file, few ask why
         from airflow_coordination.leases.explaining.reasons import explain
 
-        inquiry = Inquiry(self.store, self._source_id, self.settings, self._settler.repeat)
+        inquiry = Inquiry(self._core.store, self._core.source_id, self._core.settings, self._core.settler.repeat)
         return explain(*inquiry.about(check_key(key)))
 
     def counts(self) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status."""
-        return self._settler.repeat("count partitions", lambda: self.store.counts(self._source_id))
+        return self._core.settler.repeat("count partitions", lambda: self._core.store.counts(self._core.source_id))
 
     def check_known(self) -> None:
         """Refuse a source that this store has never seen; every source is registered when it is first created in.
@@ -166,14 +160,14 @@ class Overview(Participant):
         :raises SettingsError: naming the nearest source that the store knows, or the one under another prefix.
         """
         registered = self._check_prefix()
-        if self._source_id in registered:
+        if self._core.source_id in registered:
             return
         known = sorted({split_source(name)[1] for name in registered})
-        near = difflib.get_close_matches(self.source, known, n=1, cutoff=0.5)
+        near = difflib.get_close_matches(self._core.source, known, n=1, cutoff=0.5)
         remedy = f"Did you mean {near[0]!a}?" if near else f"It knows {known[:NAMED_SOURCES]!a}."
-        where = f"is unknown to store {self.store.description}"
+        where = f"is unknown to store {self._core.store.description}"
         raise SettingsError(
-            "source", self.source, where, f"{remedy} Create its partitions first, or name another store"
+            "source", self._core.source, where, f"{remedy} Create its partitions first, or name another store"
         )
 
     def check_prefix(self) -> None:
@@ -185,14 +179,14 @@ class Overview(Participant):
 
     def _check_prefix(self) -> list[str]:
         """Return the registered sources, unless this one was mistaken for another."""
-        registered = [name for name, _ in self._settler.repeat("list the sources", self.store.sources)]
-        for other in namesakes(self._source_id, registered):
-            raise confusion(self._source_id, other, self.store.description)
+        registered = [name for name, _ in self._core.settler.repeat("list the sources", self._core.store.sources)]
+        for other in namesakes(self._core.source_id, registered):
+            raise confusion(self._core.source_id, other, self._core.store.description)
         return registered
 
     def outlook(self) -> Outlook:
         """Return what can still happen in this source, and set the gauges to it."""
-        found = self._settler.repeat("look ahead", lambda: self.store.outlook(self._source_id))
+        found = self._core.settler.repeat("look ahead", lambda: self._core.store.outlook(self._core.source_id))
         for gauge, value in gauged(found).items():
-            self._gauge(gauge, value)
+            self._core.gauge(gauge, value)
         return found

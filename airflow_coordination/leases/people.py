@@ -5,14 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
-from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import OF_THE_SOURCE, Pause
-from airflow_coordination.protocol.port import PartitionStore, follow_ups_of, holds_back, pause_of
+from airflow_coordination.protocol.port import follow_ups_of, holds_back, pause_of
 from airflow_coordination.protocol.remedies import WHY, about, quoted, shell_of, typed
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event
 from airflow_coordination.protocol.writes import Act, Action, SetPause
@@ -21,7 +20,6 @@ from airflow_coordination.values.failing import BRAKE, Failing
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError, shown
 from airflow_coordination.values.names import check_key, storable
 from airflow_coordination.values.status import PartitionStatus
-from airflow_coordination.values.times import Randomness
 
 MAX_WHY_CHARACTERS = 1_000
 MAX_NAMED = 10
@@ -29,6 +27,8 @@ MAX_NAMED = 10
 _PAGE = 1_000
 _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 """After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""
+
+_COUNTED: Final = {Action.REOPEN: Metric.REOPENED, Action.PARK: Metric.PARKED}
 
 
 def check_said(by: object, why: object) -> None:
@@ -43,10 +43,65 @@ def check_said(by: object, why: object) -> None:
 
 
 class People:
-    """Carries out people's actions on one source."""
+    """What people do to a source's partitions: :class:`SourceCoordinator` ``.people``.
 
-    def __init__(self, store: PartitionStore, source: str, settler: Settler, randomness: Randomness) -> None:
-        self._store, self._source, self._settler, self._randomness = store, source, settler, randomness
+    ``seen`` is the partition as the person saw it.
+
+    :param core: whose source.
+    """
+
+    def __init__(self, core: Participant) -> None:
+        self._core = core
+
+    def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Take the lease away from its owner; the partition waits again at its old place.
+
+        :param by: who asks, kept in the audit.
+        :param why: the reason, kept in the audit.
+        :param seen: the partition as the person saw it; the action is refused if it changed since.
+        :raises PartitionUpdateError: when its status does not allow it, or it changed meanwhile.
+        """
+        return self.act(Action.RELEASE, key, by, why, seen)
+
+    def reopen(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Make a CLOSED, parked or delayed partition claimable now; failures and lost leases start from zero."""
+        return self.act(Action.REOPEN, key, by, why, seen)
+
+    def park(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Set a partition aside until a person reopens it; its owner, if any, loses the lease."""
+        return self.act(Action.PARK, key, by, why, seen)
+
+    def reset(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Start a partition afresh: no progress, no counts. Published output stays until it is replaced.
+
+        :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
+        """
+        return self.act(Action.RESET, key, by, why, seen)
+
+    def finish(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Complete a partition without its work: nothing more is published, and whoever waits for it need not any more.
+
+        For a parked parent whose children should go on without it. Its owner, if any, loses the lease, and what is
+        saved and not published yet is dropped.
+        """
+        return self.act(Action.FINISH, key, by, why, seen)
+
+    def retract(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Take back what a partition has published, in every dataset: readers that begin after it do not see it.
+
+        The partition stays as it is; only a :meth:`reset` makes it produce its output again. What it publishes
+        afterwards counts as ever.
+
+        :raises PartitionUpdateError: also while somebody holds it, or saved blocks wait to be published.
+        """
+        return self.act(Action.RETRACT, key, by, why, seen)
+
+    def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays.
+
+        :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
+        """
+        return self.act(Action.DELETE, key, by, why, seen)
 
     def act(self, action: Action, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Do ``action`` to the partition as it was seen, and return it as it is afterwards.
@@ -57,14 +112,15 @@ class People:
         :raises PartitionNotFoundError: when there is no such partition.
         :raises PartitionUpdateError: when its status does not allow the action, or it changed meanwhile.
         """
+        check_key(key)
         check_said(by, why)
         seen = seen or self._read(key)
-        self.check(action, seen)
+        self.check_action(action, seen)
         if action is Action.DELETE and seen.awaited_op is not None:
             self._check_nobody_waits(seen)
-        op = self._randomness.op_id()
+        op = self._core.randomness.op_id()
         write = Act(
-            source=self._source,
+            source=self._core.source_id,
             key=key,
             op=op,
             action=action,
@@ -72,21 +128,24 @@ class People:
             by=storable(by)[:MAX_WHY_CHARACTERS],
             why=storable(why)[:MAX_WHY_CHARACTERS],
         )
-        attempts = self._settler.attempts(f"{action} {key!r}")
-        answer = attempts.hear(lambda: self._store.act(write))
+        attempts = self._core.settler.attempts(f"{action} {key!r}")
+        answer = attempts.hear(lambda: self._core.store.act(write))
         now = answer.partition
         if now is not None and (answer.applied or _applied(write, now)):
+            if action in _COUNTED:
+                self._core.count(_COUNTED[action])
             return now
         if attempts.doubtful:
             raise OutcomeUnknownError(f"{action} {key!r}", "others have changed the partition since")
         if now is None:
-            raise PartitionNotFoundError(key, self._source)
+            raise PartitionNotFoundError(key, self._core.source_id)
         raise moved_on(action, now)
 
-    def check(self, action: Action, seen: Partition) -> None:
-        """Refuse an action that does not fit the partition, before anything is sent.
+    def check_action(self, action: Action, seen: Partition) -> None:
+        """Say whether ``action`` fits the partition as it was seen, and change nothing.
 
-        :raises PartitionUpdateError: naming the statuses that it fits, or what is in its way.
+        :raises PartitionUpdateError: naming the statuses that it fits, or what is in its way; the same that the action
+            itself would raise.
         """
         fits = TRANSITIONS[Event[action.name]]
         if seen.status not in fits:
@@ -105,15 +164,15 @@ class People:
 
         :raises PartitionUpdateError: naming the notes, and both ways out.
         """
-        read = partial(follow_ups_of, self._store, self._source, seen.key, MAX_NAMED + 1)
-        left = self._settler.repeat("read the follow-ups", read)
+        read = partial(follow_ups_of, self._core.store, self._core.source_id, seen.key, MAX_NAMED + 1)
+        left = self._core.settler.repeat("read the follow-ups", read)
         if not left:
             return
         named = ", ".join(shown(note.text) for note in left[:MAX_NAMED]) + (", …" if len(left) > MAX_NAMED else "")
         number = f"{len(left[:MAX_NAMED])}{' or more' if len(left) > MAX_NAMED else ''}"
         which = f"{number} note(s) of what follows its endings (then=) or its parking (on_parked)"
         problem = f"{which} are not done yet, and would be done to what is"
-        remedy = f"Do them first: {about(shell_of(self._store), 'finish-actions', self._source, seen.key)}"
+        remedy = f"Do them first: {about(shell_of(self._core.store), 'finish-actions', self._core.source_id, seen.key)}"
         forget = "or add --forget --why … to it, and they are taken away undone"
         raise PartitionUpdateError(action, seen.key, f"{problem} to be worked on again: {named}. {remedy}; {forget}.")
 
@@ -132,87 +191,18 @@ class People:
     def children(self, key: str) -> Iterator[Partition]:
         """Yield who names a partition as one of its parents, by key."""
         after = None
-        while page := self._settler.repeat("look for children", partial(self._children, key, after)):
+        while page := self._core.settler.repeat("look for children", partial(self._children, key, after)):
             yield from page
             after = page[-1].key
 
     def _children(self, key: str, after: str | None) -> Sequence[Partition]:
-        return self._store.children(self._source, key, after, _PAGE)
+        return self._core.store.children(self._core.source_id, key, after, _PAGE)
 
     def _read(self, key: str) -> Partition:
-        found = self._settler.read(self._source, key)
+        found = self._core.settler.read(self._core.source_id, key)
         if found is None or found.deleted:
-            raise PartitionNotFoundError(key, self._source)
+            raise PartitionNotFoundError(key, self._core.source_id)
         return found
-
-
-class PeopleActions(Participant):
-    """The part of :class:`SourceCoordinator` that people call; ``seen`` is the partition as the person saw it."""
-
-    @property
-    def _people(self) -> People:
-        return People(self.store, self._source_id, self._settler, self._randomness)
-
-    def check_action(self, action: Action, seen: Partition) -> None:
-        """Say whether ``action`` fits the partition as it was seen, and change nothing.
-
-        :raises PartitionUpdateError: when it does not; the same that the action itself would raise.
-        """
-        self._people.check(action, seen)
-
-    def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Take the lease away from its owner; the partition waits again at its old place.
-
-        :param by: who asks, kept in the audit.
-        :param why: the reason, kept in the audit.
-        :param seen: the partition as the person saw it; the action is refused if it changed since.
-        :raises PartitionUpdateError: when its status does not allow it, or it changed meanwhile.
-        """
-        return self._people.act(Action.RELEASE, check_key(key), by, why, seen)
-
-    def reopen(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Make a CLOSED, parked or delayed partition claimable now; failures and lost leases start from zero."""
-        reopened = self._people.act(Action.REOPEN, check_key(key), by, why, seen)
-        self._count(Metric.REOPENED)
-        return reopened
-
-    def park(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Set a partition aside until a person reopens it; its owner, if any, loses the lease."""
-        parked = self._people.act(Action.PARK, check_key(key), by, why, seen)
-        self._count(Metric.PARKED)
-        return parked
-
-    def reset(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Start a partition afresh: no progress, no counts. Published output stays until it is replaced.
-
-        :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
-        """
-        return self._people.act(Action.RESET, check_key(key), by, why, seen)
-
-    def finish(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Complete a partition without its work: nothing more is published, and whoever waits for it need not any more.
-
-        For a parked parent whose children should go on without it. Its owner, if any, loses the lease, and what is
-        saved and not published yet is dropped.
-        """
-        return self._people.act(Action.FINISH, check_key(key), by, why, seen)
-
-    def retract(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Take back what a partition has published, in every dataset: readers that begin after it do not see it.
-
-        The partition stays as it is; only a :meth:`reset` makes it produce its output again. What it publishes
-        afterwards counts as ever.
-
-        :raises PartitionUpdateError: also while somebody holds it, or saved blocks wait to be published.
-        """
-        return self._people.act(Action.RETRACT, check_key(key), by, why, seen)
-
-    def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
-        """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays.
-
-        :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
-        """
-        return self._people.act(Action.DELETE, check_key(key), by, why, seen)
 
 
 def moved_on(action: Action, now: Partition) -> PartitionUpdateError:
@@ -245,12 +235,18 @@ def _state(partition: Partition) -> str:
 log = logging.getLogger(__name__)
 
 
-class Pausing(Participant):
-    """The part of :class:`SourceCoordinator` that holds a source back, and lets it go on."""
+class Pausing:
+    """Holds a whole source back, and lets it go on: :class:`SourceCoordinator` ``.pausing``.
+
+    :param core: whose source.
+    """
+
+    def __init__(self, core: Participant) -> None:
+        self._core = core
 
     def current_pause(self) -> Pause:
         """Return whether new leases of this source are held back, who has said so last, when and why."""
-        return self._settler.repeat("look for a pause", lambda: pause_of(self.store, self._source_id))
+        return self._core.settler.repeat("look for a pause", lambda: pause_of(self._core.store, self._core.source_id))
 
     def pause(self, by: str, why: str, seen: Pause | None = None) -> Pause:
         """Hold new leases back until somebody resumes the source.
@@ -275,41 +271,41 @@ class Pausing(Participant):
 
     def pauses(self) -> Sequence[dict[str, Any]]:
         """Return who has paused and resumed this source, oldest first, each as ``at``, ``action``, ``by``, ``why``."""
-        read = lambda: self.store.audit(self._source_id, OF_THE_SOURCE)  # noqa: E731
+        read = lambda: self._core.store.audit(self._core.source_id, OF_THE_SOURCE)  # noqa: E731
         return [
             {name: value for name, value in each.items() if name != "key"}
-            for each in self._settler.repeat("read the audit", read)
+            for each in self._core.settler.repeat("read the audit", read)
         ]
 
-    def _holds_back(self) -> bool:
+    def holds_back(self) -> bool:
         """Return whether nothing was acquired because the source is paused; where that is not known, it is not."""
         try:
-            return holds_back(self.store, self._source_id)
+            return holds_back(self._core.store, self._core.source_id)
         except CoordinationError:
             return False
 
-    def _brake(self) -> None:
+    def brake(self) -> None:
         """Pause the source, after a failure, when too many of one error have come one after the other.
 
         Best effort: the failure has ended, and where the store does not answer the next one looks again. Whoever has
         paused or resumed the source since is not contradicted.
         """
-        limit = self.settings.brake_after
-        if not limit or not hasattr(self.store, "set_pause"):
+        limit = self._core.settings.brake_after
+        if not limit or not hasattr(self._core.store, "set_pause"):
             return
         try:
             seen = self.current_pause()
             if not seen.paused and seen.failing is not None and seen.failing.number >= limit:
                 why = self._reason(seen.failing)
                 self._set_pause(True, BRAKE, why, seen)
-                log.warning("Source %s pauses itself: %s", shown(self.source), why)
+                log.warning("Source %s pauses itself: %s", shown(self._core.source), why)
         except PartitionUpdateError as error:
-            log.info("Source %s is not paused once more: %s", shown(self.source), error)
+            log.info("Source %s is not paused once more: %s", shown(self._core.source), error)
         except CoordinationError as error:
-            log.warning("Whether source %s must be paused is not known: %s", shown(self.source), error)
+            log.warning("Whether source %s must be paused is not known: %s", shown(self._core.source), error)
 
     def _reason(self, failing: Failing) -> str:
-        resume = typed(self, "resume").replace(quoted(WHY), "mended")
+        resume = typed(self._core, "resume").replace(quoted(WHY), "mended")
         some = f"{failing.number} partitions failed of one error, one after the other"
         return f"{some}: {failing.error.rstrip('.')}. Mend its cause, then: {resume}"
 
@@ -323,22 +319,24 @@ class Pausing(Participant):
 
     def _set_pause(self, paused: bool, by: str, why: str, seen: Pause | None) -> Pause:
         check_said(by, why)
-        if not hasattr(self.store, "set_pause"):
+        if not hasattr(self._core.store, "set_pause"):
             remedy = "Pause the DAGs that work on it, or park its partitions"
-            raise SettingsError("store", self.store.description, "comes from elsewhere and knows of no pauses", remedy)
+            raise SettingsError(
+                "store", self._core.store.description, "comes from elsewhere and knows of no pauses", remedy
+            )
         seen = self.current_pause() if seen is None else seen
         self.check_pause(paused, seen)
         write = SetPause(
-            source=self._source_id,
-            op=self._randomness.op_id(),
+            source=self._core.source_id,
+            op=self._core.randomness.op_id(),
             paused=paused,
             seen=seen.op,
             by=storable(by)[:MAX_WHY_CHARACTERS],
             why=storable(why)[:MAX_WHY_CHARACTERS],
         )
-        action = f"{_verb(paused)} source {shown(self.source)}"
-        attempts = self._settler.attempts(action)
-        answer = attempts.hear(lambda: self.store.set_pause(write))
+        action = f"{_verb(paused)} source {shown(self._core.source)}"
+        attempts = self._core.settler.attempts(action)
+        answer = attempts.hear(lambda: self._core.store.set_pause(write))
         now = answer.pause
         if answer.applied or now.op == write.op:
             return now
@@ -347,7 +345,7 @@ class Pausing(Participant):
         raise self._refused(paused, "meanwhile ", now)
 
     def _refused(self, paused: bool, when: str, now: Pause) -> PartitionUpdateError:
-        return PartitionUpdateError(f"{_verb(paused)} source {shown(self.source)}", "", f"it was {when}{now}.")
+        return PartitionUpdateError(f"{_verb(paused)} source {shown(self._core.source)}", "", f"it was {when}{now}.")
 
 
 def _verb(paused: bool) -> str:

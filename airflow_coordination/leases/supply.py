@@ -22,11 +22,8 @@ from airflow_coordination.values.status import PartitionStatus
 Supplied = PartitionIdentifier | str | Checkpoint
 
 
-class SourceView(Protocol):
-    """What a supplier may see of its source, and do to it; the source's coordinator."""
-
-    def partition(self, key: str) -> Partition | None:
-        """Return one as it is now, ``None`` where there is none."""
+class Listed(Protocol):
+    """What has partitions that can be listed: a coordinator, or what a supplier sees of its source."""
 
     def partitions(
         self,
@@ -38,6 +35,13 @@ class SourceView(Protocol):
         prefix: str | None = None,
     ) -> Sequence[Partition]:
         """Return a page of its partitions, in byte order of their keys."""
+
+
+class SourceView(Listed, Protocol):
+    """What a supplier may see of its source, and do to it."""
+
+    def partition(self, key: str) -> Partition | None:
+        """Return one as it is now, ``None`` where there is none."""
 
     def delete(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Delete one as it was seen."""
@@ -59,7 +63,7 @@ Supplier = FunctionOfState | SeeingSupplier
 """Called with the global state; changes it and returns identifiers, or yields identifiers and checkpoints."""
 
 
-def partitions_of(view: SourceView, prefix: str, at_once: int = 1000) -> Iterator[Partition]:
+def partitions_of(view: Listed, prefix: str, at_once: int = 1000) -> Iterator[Partition]:
     """Yield all partitions whose key begins so.
 
     :param at_once: so many from one request.

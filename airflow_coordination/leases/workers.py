@@ -70,13 +70,19 @@ class Membership:
             self._tenures.end(self._lease, GiveUpRequest())
 
 
-class Members(Participant):
-    """The part of :class:`SourceCoordinator` that knows who works on the source.
+class Workers:
+    """Who works on the source, and how they get leases of each other: :class:`SourceCoordinator` ``.workers``.
 
     A place in the internal source (``worker/1``, ``worker/2``, …) is taken again by whoever comes later, so there are
     never more of them than workers were there at the same time. It is never registered: lists of sources, the board,
     metrics and exports do not know it.
+
+    :param core: whose source.
+    :param acquisition: of the source's partitions.
     """
+
+    def __init__(self, core: Participant, acquisition: Acquisition) -> None:
+        self._core, self._acquisition = core, acquisition
 
     def join(self, capacity: int) -> Membership:
         """Become a member: take the place of one that has left or died, or make a new one.
@@ -85,19 +91,25 @@ class Members(Participant):
         :raises InvalidInputError: when it is no whole number above zero.
         """
         whole_above_zero(_CAPACITY, capacity)
-        leases = self._acquirer(self._worker_id)
+        leases = self._core.acquirer(self._core.worker_id)
         while (lease := self._take_place(leases)) is None:  # each time round, somebody has got one
             pass
-        lease = self._tenures.save(lease, {_CAPACITY: capacity}, ())
-        settings = dataclasses.replace(self.settings, no_progress_timeout=None)  # a member waits as long as it likes
+        lease = self._core.tenures.save(lease, {_CAPACITY: capacity}, ())
+        # A member waits as long as it likes.
+        settings = dataclasses.replace(self._core.settings, no_progress_timeout=None)
         heartbeat = Heartbeat(
-            self._tenures.renew, lease, _say_lost, settings, clock=self._clock, randomness=self._randomness
+            self._core.tenures.renew,
+            lease,
+            _say_lost,
+            settings,
+            clock=self._core.clock,
+            randomness=self._core.randomness,
         )
-        return Membership(lease, self._tenures, heartbeat)
+        return Membership(lease, self._core.tenures, heartbeat)
 
     def members(self) -> list[Member]:
         """Return the workers that are alive, by name: two requests, however large the source is."""
-        now = self.store.now()
+        now = self._core.store.now()
         found = {
             place.owner: Member(place.owner, _capacity_of(place), place.ownership_timeout)
             for place in self._places()
@@ -105,9 +117,57 @@ class Members(Participant):
         }
         return [found[name] for name in sorted(found)]
 
+    def ask(self, seen: Partition, patience: timedelta) -> bool:
+        """Ask whoever holds a partition to hand it over.
+
+        :param seen: the partition, as it was just read.
+        :param patience: after it this worker may :meth:`steal` the lease, and others may ask for it.
+        :return: whether it stands under this worker's name; ``False`` when the tenure is over, or another one has
+            asked for it and may still get it.
+        :raises InvalidInputError: for a time that is not above zero.
+        """
+        positive("patience", patience)
+        if seen.fence is None:
+            return False
+        write = Ask(
+            source=self._core.source_id, key=seen.key, fence=seen.fence, by=self._core.owner.text, patience=patience
+        )
+        answer = self._core.settler.repeat(f"ask for {seen.key!r}", lambda: self._core.store.write(write))
+        if answer.applied:
+            return True
+        now = answer.partition  # a repetition of what was applied is refused by its own mark
+        return now is not None and now.held_under(write.fence) and now.wanted == self._core.owner.text
+
+    def steal(self, seen: Partition) -> Lease | None:
+        """Take a lease that this worker has asked for, and that was not handed over in time.
+
+        Progress and what was saved with it go on; what its owner has done since its last save is done again. It counts
+        as no lost lease.
+
+        :param seen: the partition, as it was when it was asked for.
+        :return: the lease; ``None`` when the tenure is over, or this worker's time has not come.
+        """
+        lease = self._acquisition.steal(seen, seen.fence) if seen.fence is not None else None
+        if lease is None:
+            return None
+        self._core.count(Metric.STOLEN)
+        self._core.count(Metric.ACQUIRED)
+        return lease
+
+    def hand_over(self, lease: Lease) -> None:
+        """Give a lease back because another worker has asked for it: free at once, and counts nothing.
+
+        What was saved goes on; blocks that were not are dropped, as with :meth:`give_up`.
+
+        :raises PartitionNotOwnedError: when it is over already.
+        """
+        with self._core.watched(None):
+            self._core.tenures.end(lease, GiveUpRequest(wanted=True))
+        self._core.count(Metric.HANDED_OVER)
+
     def _take_place(self, leases: Acquisition) -> Lease | None:
         places = list(self._places())
-        now = self.store.now()
+        now = self._core.store.now()
         free = [place.key for place in places if not _held(place, now)]
         if not free:
             free = [f"worker/{len(places) + 1}"]
@@ -117,19 +177,19 @@ class Members(Participant):
     def _places(self) -> Iterator[Partition]:
         after: str | None = None
         while True:
-            page = self._settler.repeat("list the workers", partial(self._page, after))
+            page = self._core.settler.repeat("list the workers", partial(self._page, after))
             yield from page
             if len(page) < _PAGE:
                 return
             after = page[-1].key
 
     def _page(self, after: str | None) -> Sequence[Partition]:
-        return self.store.page(self._worker_id, None, after, _PAGE)
+        return self._core.store.page(self._core.worker_id, None, after, _PAGE)
 
     def _make_place(self, key: str) -> None:
         page = (NewPartition(key=key, payload_text=None, priority=0),)
-        write = Create(source=self._worker_id, op=self._randomness.op_id(), partitions=page)
-        self._settler.repeat("make a worker's place", lambda: self.store.create(write))
+        write = Create(source=self._core.worker_id, op=self._core.randomness.op_id(), partitions=page)
+        self._core.settler.repeat("make a worker's place", lambda: self._core.store.create(write))
 
 
 def _alive(place: Partition, now: datetime) -> bool:
@@ -149,53 +209,3 @@ def _capacity_of(place: Partition) -> int:
 
 def _say_lost(error: CoordinationError) -> None:
     log.warning("The other workers take this one for dead, until it looks again: %s", error)
-
-
-class Wanting(Participant):
-    """The part of :class:`SourceCoordinator` by which workers get leases of each other."""
-
-    def ask(self, seen: Partition, patience: timedelta) -> bool:
-        """Ask whoever holds a partition to hand it over.
-
-        :param seen: the partition, as it was just read.
-        :param patience: after it this worker may :meth:`steal` the lease, and others may ask for it.
-        :return: whether it stands under this worker's name; ``False`` when the tenure is over, or another one has
-            asked for it and may still get it.
-        :raises InvalidInputError: for a time that is not above zero.
-        """
-        positive("patience", patience)
-        if seen.fence is None:
-            return False
-        write = Ask(source=self._source_id, key=seen.key, fence=seen.fence, by=self.owner.text, patience=patience)
-        answer = self._settler.repeat(f"ask for {seen.key!r}", lambda: self.store.write(write))
-        if answer.applied:
-            return True
-        now = answer.partition  # a repetition of what was applied is refused by its own mark
-        return now is not None and now.held_under(write.fence) and now.wanted == self.owner.text
-
-    def steal(self, seen: Partition) -> Lease | None:
-        """Take a lease that this worker has asked for, and that was not handed over in time.
-
-        Progress and what was saved with it go on; what its owner has done since its last save is done again. It counts
-        as no lost lease.
-
-        :param seen: the partition, as it was when it was asked for.
-        :return: the lease; ``None`` when the tenure is over, or this worker's time has not come.
-        """
-        lease = self._acquisition.steal(seen, seen.fence) if seen.fence is not None else None
-        if lease is None:
-            return None
-        self._count(Metric.STOLEN)
-        self._count(Metric.ACQUIRED)
-        return lease
-
-    def hand_over(self, lease: Lease) -> None:
-        """Give a lease back because another worker has asked for it: free at once, and counts nothing.
-
-        What was saved goes on; blocks that were not are dropped, as with :meth:`give_up`.
-
-        :raises PartitionNotOwnedError: when it is over already.
-        """
-        with self._watched(None):
-            self._tenures.end(lease, GiveUpRequest(wanted=True))
-        self._count(Metric.HANDED_OVER)

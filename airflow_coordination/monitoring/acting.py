@@ -63,8 +63,7 @@ def carry_out(coordinator: SourceCoordinator, action: Action, seen: Partition, b
     :param why: the reason, for the audit.
     :raises PartitionUpdateError: when it does not fit, or the partition changed since.
     """
-    act: Callable[..., Partition] = getattr(coordinator, action.value)
-    return act(seen.key, by=by, why=why, seen=seen)
+    return coordinator.people.act(action, seen.key, by, why, seen)
 
 
 def stamp(partition: Partition) -> str:

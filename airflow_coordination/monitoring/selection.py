@@ -175,7 +175,7 @@ def _counted_by_index(coordinator: SourceCoordinator, chosen: Filter, state: str
         return Selection(found, len(found), str(chosen))
     if len(found) < len(page):
         return None
-    whole = by_state(coordinator.counts(), coordinator.outlook())[state]
+    whole = by_state(coordinator.counts(), coordinator.looking.outlook())[state]
     return Selection(found, max(whole, len(found)), str(chosen))
 
 

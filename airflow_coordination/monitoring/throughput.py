@@ -76,7 +76,7 @@ def lately(coordinator: SourceCoordinator, now: datetime, limit: int = ROWS) -> 
     """
     if not keeps_history(coordinator.store):
         return None
-    return of_rows(coordinator.past_tenures(limit), now, limit)
+    return of_rows(coordinator.looking.past_tenures(limit), now, limit)
 
 
 def of_rows(rows: Sequence[PastTenure], now: datetime, limit: int) -> Lately:

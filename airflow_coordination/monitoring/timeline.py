@@ -60,7 +60,11 @@ def timeline(coordinator: SourceCoordinator, key: str, limit: int = 100) -> Time
     partition = coordinator.partition(key)
     past = coordinator.history(key, limit)
     ended = {tenure.fence for tenure in past}
-    events = [*_of_partition(partition, ended), *map(_of_tenure, past), *map(_of_action, coordinator.actions(key))]
+    events = [
+        *_of_partition(partition, ended),
+        *map(_of_tenure, past),
+        *map(_of_action, coordinator.looking.actions(key)),
+    ]
     running = [event for event in events if event.at is None]
     dated = sorted((event for event in events if event.at is not None), key=_by_time)
     return Timeline(key=key, events=(*dated, *running))

@@ -83,7 +83,7 @@ class CreatePartitionsOperator(TextFields):
         run = coordinator.run_supplier(self.supplier, self.clean_after)
         if not run.ran:
             raise SupplierBusyError(self.source, run.rival, run.rival_until)
-        coordinator.register_dag(self.dag_id)
+        coordinator.supplying.register_dag(self.dag_id)
         created, existing = run.created.created, run.created.existing
         if not created and not existing:
             self.log.info("The supplier of source %s found nothing.", self.source)

@@ -186,8 +186,8 @@ class LeasedOperator(TextFields):
         choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear, self.concurrent_leases, self.balancing)
         found = adopted or choice.choose(context["ti"].try_number)
         if found is None:
-            coordinator.check_known()  # a misspelt source has nothing to acquire either
-            self._say_nothing_to_do(context, coordinator.current_pause())
+            coordinator.looking.check_known()  # a misspelt source has nothing to acquire either
+            self._say_nothing_to_do(context, coordinator.pausing.current_pause())
             return []
         if isinstance(found, Done):
             show_partition(context, found.key)

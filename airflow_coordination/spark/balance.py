@@ -67,7 +67,7 @@ def look_at(coordinator: SourceCoordinator) -> Fleet:
 
     :param coordinator: of the source, in whose name nothing is written.
     """
-    capacity = {member.owner: member.capacity for member in coordinator.members()}
+    capacity = {member.owner: member.capacity for member in coordinator.workers.members()}
     leases: dict[str, list[Partition]] = {name: [] for name in capacity}
     now = coordinator.store.now()
     after: str | None = None
@@ -235,7 +235,7 @@ class Balance:
             if not self._options.steal:
                 self._ask_again(seen)
                 continue
-            lease = self._coordinator.steal(seen)
+            lease = self._coordinator.workers.steal(seen)
             if lease is not None:
                 del self._asked[key]
                 self._need -= 1
@@ -260,7 +260,7 @@ class Balance:
         if self._member is not None and self._member.lost:
             self.leave()
         if self._member is None:
-            self._member = self._coordinator.join(self._capacity)
+            self._member = self._coordinator.workers.join(self._capacity)
 
     def _ask(self, fleet: Fleet, ask: Mapping[str, int]) -> None:
         for owner, number in ask.items():
@@ -268,7 +268,7 @@ class Balance:
             known |= {tenure for tenure, times in self._in_vain.items() if times >= ASKS}
             others = [one for one in fleet.leases[owner] if (one.key, one.fence) not in known]
             self._randomness.shuffle(others)  # two that ask the same owner seldom ask for the same leases
-            marked = (seen for seen in others if self._coordinator.ask(seen, self._patience))
+            marked = (seen for seen in others if self._coordinator.workers.ask(seen, self._patience))
             for seen in islice(marked, number):
                 self._await(seen)
 
@@ -276,7 +276,7 @@ class Balance:
         """Ask once more for what was not handed over in time, while it is needed; not for ever."""
         del self._asked[seen.key]
         self._in_vain[seen.key, seen.fence] += 1
-        if self._in_vain[seen.key, seen.fence] < ASKS and self._coordinator.ask(seen, self._patience):
+        if self._in_vain[seen.key, seen.fence] < ASKS and self._coordinator.workers.ask(seen, self._patience):
             self._await(seen)
 
     def _await(self, seen: Partition) -> None:

@@ -191,8 +191,8 @@ def drain(
             course = _as_crew(main, driver, supplier, concurrent_leases, max_leases)
         endings, why, left = run_to_the_end(course, coordinator)
         if not endings and why is not Why.STOPPED:
-            coordinator.check_prefix()
-        if (pause := coordinator.current_pause()).paused:
+            coordinator.looking.check_prefix()
+        if (pause := coordinator.pausing.current_pause()).paused:
             log.warning("Source %s is not drained: it was %s", shown(source), pause)
         drained = _summary(endings, why, left)
     return _returned(drained, on_stop)
@@ -214,7 +214,7 @@ def run_to_the_end(course: Course, coordinator: SourceCoordinator) -> tuple[list
         if course.why is not Why.NOTHING:
             log.info("Source %s: this drain ends because %s", shown(coordinator.source), course.why)
             return endings, course.why, None
-        left = coordinator.outlook()
+        left = coordinator.looking.outlook()
         why = settled(course.why, left)
         in_vain = 0 if begun else in_vain + 1
         if why is not Why.UNREACHED or in_vain > MOST_IN_VAIN:
@@ -294,7 +294,7 @@ def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lea
     """
     lease = coordinator.get_next_partition(supplier)
     told: str | None = None
-    while lease is None and supplier is not None and (rival := coordinator.supplier_rival()) is not None:
+    while lease is None and supplier is not None and (rival := coordinator.supplying.supplier_rival()) is not None:
         if rival.owner != told:
             log.warning(
                 "Nothing can be acquired, and %s holds the lease of the supplier until %s, if it does not renew it; "

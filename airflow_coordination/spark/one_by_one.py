@@ -143,9 +143,9 @@ class GivenUp:
 def give_back_unbegun(coordinator: SourceCoordinator) -> None:
     """Give back what this owner holds and has not begun: acquired as its search for a lease was cut short."""
     with suppress(CoordinationError):  # then it runs out
-        for held in coordinator.held_by_task():
+        for held in coordinator.tries.held_by_task():
             if held.owner == coordinator.owner.text and held.last_op == held.nonce:
-                coordinator.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
+                coordinator.tries.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
 
 
 def _raise_what_goes_on(ended: Ended) -> None:

@@ -47,7 +47,7 @@ class OnParked:
 
         key, token = self._lease.key, self._lease.fence.token
         try:
-            for note in self._coordinator.follow_ups(key):
+            for note in self._coordinator.follow_ups.follow_ups(key):
                 if (note.token, note.text) == (token, self._text):
                     follow_up(self._coordinator, note, self._actions)
         except Exception as error:

@@ -302,7 +302,7 @@ class _Tenure:
         wanted = self._lease.wanted and outcome.retry_after is None and stop is None
         try:
             if wanted:
-                self._driver.coordinator.hand_over(self._lease)
+                self._driver.coordinator.workers.hand_over(self._lease)
             else:
                 self._driver.coordinator.give_up(self._lease, outcome.retry_after)
         except CoordinationError as error:

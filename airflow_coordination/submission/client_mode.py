@@ -61,7 +61,7 @@ class ClientMode:
         """End what the submission may have left; return whether the task may end the tenures in the driver's place."""
         self._hook.terminate()
         if self._several:
-            for held in self._coordinator.held_by_task():  # its last words may not have been heard
+            for held in self._coordinator.tries.held_by_task():  # its last words may not have been heard
                 watch.tenures.began(held.key, Fence(held.token, held.nonce))
         return True
 

@@ -110,7 +110,7 @@ class Reattachment:
     def _adopted(self, held: list[Partition]) -> Lease | None:
         for each in held:
             fence = Fence(each.token, each.nonce)
-            lease = self._coordinator.adopt(each.key, fence)
+            lease = self._coordinator.tries.adopt(each.key, fence)
             if lease is not None:
                 self._memory.remember(each.key, fence)
                 log.info("Partition %s under fence %s is adopted: its driver goes on", shown(each.key), fence)
@@ -118,7 +118,7 @@ class Reattachment:
         return None
 
     def _held(self) -> list[Partition]:
-        return list(self._coordinator.held_by_task())
+        return list(self._coordinator.tries.held_by_task())
 
     def _is_running(self, partition: Partition) -> bool:
         """Return whether the tenure's lease has not run out: its driver lives."""
@@ -209,8 +209,8 @@ class ClusterMode:
 
     def _give_back(self) -> None:
         try:
-            for held in self._coordinator.held_by_task():
-                self._coordinator.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
+            for held in self._coordinator.tries.held_by_task():
+                self._coordinator.tries.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
         except CoordinationError as error:
             log.error("The lease could not be given back: %s", error)
 

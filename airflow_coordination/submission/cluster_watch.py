@@ -71,7 +71,7 @@ class ClusterWatch(Watch):
         partition = self._coordinator.partition(key)
         if partition is not None and is_of_task(partition, self._coordinator.owner):
             self._note(partition)
-        elif self._several and (held := self._coordinator.held_by_task()):
+        elif self._several and (held := self._coordinator.tries.held_by_task()):
             for each in held:
                 self._note(each)
         elif partition is not None:
@@ -93,7 +93,7 @@ class ClusterWatch(Watch):
 
     def _follow_all(self) -> None:
         """Learn which tenures the driver has at a time, and how the others ended; end it when it has lost them all."""
-        held = {each.key: each for each in self._coordinator.held_by_task()}
+        held = {each.key: each for each in self._coordinator.tries.held_by_task()}
         for key, fence in self.tenures.open.items():
             if key not in held or held[key].fence != fence:
                 self._close(key, fence)

@@ -79,7 +79,7 @@ def settle(coordinator: SourceCoordinator, lease: Lease, tenures: TenureBook, en
             tenures.began(key, fence)
             if end.ours and not end.stopped and fence in tenures.handed_over and not has_begun(partition):
                 not_begun = not_begun or fence == lease.fence
-                coordinator.give_up_for_dead_owner(key, fence)
+                coordinator.tries.give_up_for_dead_owner(key, fence)
             else:
                 _end(coordinator, lease, key, fence, end)
             partition = coordinator.partition(key)
@@ -90,11 +90,11 @@ def settle(coordinator: SourceCoordinator, lease: Lease, tenures: TenureBook, en
 
 def _end(coordinator: SourceCoordinator, lease: Lease, key: str, fence: Fence, end: SubmissionEnd) -> None:
     if end.stopped:
-        coordinator.give_up_for_dead_owner(key, fence)
+        coordinator.tries.give_up_for_dead_owner(key, fence)
     elif end.error is None and end.may_complete and not end.began:
         coordinator.complete(lease)
     else:
-        coordinator.fail_for_dead_owner(key, fence, end.reason)
+        coordinator.tries.fail_for_dead_owner(key, fence, end.reason)
 
 
 def raise_for_endings(

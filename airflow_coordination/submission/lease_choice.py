@@ -89,17 +89,17 @@ class LeaseChoice:
     def _retaken(self) -> list[Lease]:
         """Take over what the try before holds; what there is no place for any more is free for others at once."""
         leases: list[Lease] = []
-        for held in self._coordinator.held_by_task():
+        for held in self._coordinator.tries.held_by_task():
             if len(leases) == self._places:
-                self._coordinator.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
-            elif (lease := self._coordinator.retake(held.key)) is not None:
+                self._coordinator.tries.give_up_for_dead_owner(held.key, Fence(held.token, held.nonce))
+            elif (lease := self._coordinator.tries.retake(held.key)) is not None:
                 leases.append(lease)
         return leases
 
     def _cleared(self, key: str) -> Lease | Done:
         if self._on_clear == "reset":
             self._check_free(key)
-            self._coordinator.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
+            self._coordinator.people.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
             return self._take(key)
         again = typed(self._coordinator, "reset", key)
         return Done(

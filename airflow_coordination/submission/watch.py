@@ -135,7 +135,7 @@ class Watch:
         """End the driver if it has lost all of its tenures; of one among several it cancels the work itself."""
         known = self.tenures.open
         try:
-            if self._coordinator.held_by_task():
+            if self._coordinator.tries.held_by_task():
                 return
             losses = [self._loss(key, fence) for key, fence in known.items()]
         except Exception as error:  # none of them says that the leases are over

@@ -33,8 +33,8 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
     """
     if path.exists():
         raise SettingsError("file", str(path), "is there already", "Name another file, or remove this one")
-    coordinator.check_known()
-    pause = coordinator.check_at_rest()
+    coordinator.looking.check_known()
+    pause = coordinator.moving.check_at_rest()
     _check_followed_up(coordinator)
     part = path.with_name(f"{path.name}.part")
     try:
@@ -42,7 +42,7 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
             written = _write(coordinator, out, told)
             out.flush()
             os.fsync(out.fileno())
-        if coordinator.current_pause() != pause or coordinator.counts()[ASSIGNED]:
+        if coordinator.pausing.current_pause() != pause or coordinator.counts()[ASSIGNED]:
             action = f"export source {shown(coordinator.source)}"
             raise PartitionUpdateError(action, "", "somebody resumed it, or took something of it, meanwhile. Pause it.")
         part.replace(path)
@@ -62,7 +62,7 @@ def _only_mine(path: Path) -> BinaryIO:
 
 
 def _check_followed_up(coordinator: SourceCoordinator) -> None:
-    left = next(coordinator.follow_ups(), None)
+    left = next(coordinator.follow_ups.follow_ups(), None)
     if left is not None:
         remedy = typed(coordinator, "finish-actions")
         what = "what was to follow its ending (then=) or its parking (on_parked)"
@@ -82,10 +82,10 @@ def _write(coordinator: SourceCoordinator, out: BinaryIO, told: Callable[[int], 
     facts = dict(store.sources()).get(identifier, {})
     prefix, source = coordinator.partition_prefix, coordinator.source
     line(heading_line(Heading(source, prefix, store.store_id, store.description, store.now(), facts)))
-    supplier = coordinator.supplier_life()
+    supplier = coordinator.moving.supplier_life()
     if supplier is not None:
         line(life_line(Life(supplier.key, supplier)).replace('{"life"', f'{{"{SUPPLIER}"', 1))
-    for life in coordinator.lives():
+    for life in coordinator.moving.lives():
         line(life_line(life))
         written += 1
         told(written)

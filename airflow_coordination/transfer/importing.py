@@ -144,16 +144,16 @@ def import_(
     :raises SettingsError: when the file is of another source, or comes from this very store.
     """
     check_place(coordinator, export)
-    coordinator.register(**export.heading.facts)
-    if not coordinator.current_pause().paused:
-        coordinator.pause(by, f"import from {export.heading.store}")
-    coordinator.wait_until_paused()
+    coordinator.supplying.register(**export.heading.facts)
+    if not coordinator.pausing.current_pause().paused:
+        coordinator.pausing.pause(by, f"import from {export.heading.store}")
+    coordinator.moving.wait_until_paused()
     if export.supplier is not None:
-        coordinator.settle_supplier_in(export.supplier, export.op)
+        coordinator.moving.settle_supplier_in(export.supplier, export.op)
     done = Moved()
     lives = export.lives()
     while page := tuple(islice(lives, coordinator.store.create_page)):
-        done += coordinator.settle_in(page, export.op)
+        done += coordinator.moving.settle_in(page, export.op)
         told(done.here + len(done.different))
     return done
 

@@ -34,7 +34,7 @@ class _Counted:
         self.store = DynamoDBStore(options, client=lambda _: client)
         self.store.setup()
         self.source = SourceCoordinator(self.store, "flights", OWNER)
-        self.source.register()
+        self.source.supplying.register()
         self._requests = Requests(client, capacity=True)
 
     def units(self, action: Callable[[], object]) -> float:

@@ -35,13 +35,13 @@ def looks(source: SourceCoordinator) -> dict[str, Look]:
 
     def sensor() -> None:
         source.sweep(1_000)
-        source.outlook()
+        source.looking.outlook()
         source.partitions(parked=True, limit=10)
         source.claimable(1_024)
 
     def status() -> None:
         source.counts()
-        source.outlook()
+        source.looking.outlook()
 
     def listed(status: PartitionStatus | None = None, *, parked: bool | None = None) -> Look:
         return lambda: source.partitions(status, limit=101, parked=parked)
@@ -50,8 +50,8 @@ def looks(source: SourceCoordinator) -> dict[str, Look]:
         "a sensor's look": sensor,
         "status": status,
         "counts": source.counts,
-        "outlook": source.outlook,
-        "what an earlier try of a task holds": source.held_by_task,
+        "outlook": source.looking.outlook,
+        "what an earlier try of a task holds": source.tries.held_by_task,
         "what an acquisition without an answer did": lambda: source.store.find_nonce(f"{SOURCE}|PARTITION", "none"),
         "list": listed(),
         **{f"list --status {each}": listed(each) for each in PartitionStatus if each is not PartitionStatus.CLOSED},

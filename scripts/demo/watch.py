@@ -33,7 +33,7 @@ class Watch:
         """Look once: say what changed, and let the accident happen when its time has come."""
         partitions = self._coordinator.partitions()
         if partitions and not self._before:
-            remembered = self._coordinator.global_state().get("last", "nothing")
+            remembered = self._coordinator.supplying.global_state().get("last", "nothing")
             self._display.say(
                 f"The supplier listed {len(partitions)} months, and remembers that it has listed up to {remembered}."
             )

@@ -95,7 +95,7 @@ def large(large_url: str) -> PartitionStore:
     fill(large_url, LARGE, LARGE_SOURCES)
     store = open_store(large_url)
     for name in LARGE_SOURCES:
-        SourceCoordinator(store, name, "somebody").register_dag("flights_dag")
+        SourceCoordinator(store, name, "somebody").supplying.register_dag("flights_dag")
     return store
 
 
@@ -112,7 +112,7 @@ def source(environ: dict[str, str]) -> Iterator[SourceCoordinator]:
     flights.create_partitions(HOSTILE_KEYS)
     for key in ("<script>alert(1)</script>", "\u202egnp.exe"):
         assert flights.acquire_partition(key)
-    flights.register(dag_id="flights_dag")
+    flights.supplying.register(dag_id="flights_dag")
     yield flights
     store.close()
 
@@ -130,8 +130,8 @@ def sales(environ: dict[str, str], source: SourceCoordinator) -> SourceCoordinat
     months.close(months.acquire_partition("2013-08"), reopen_after=timedelta(hours=8))
     months.acquire_partition("2013-09")
     SourceCoordinator(source.store, "sales", owner.format(5)).acquire_partition("2013-10")
-    months.register_dag("flights_dag")
-    SourceCoordinator(source.store, "elsewhere", "somebody").register_dag("other_dag")
+    months.supplying.register_dag("flights_dag")
+    SourceCoordinator(source.store, "elsewhere", "somebody").supplying.register_dag("other_dag")
     return months
 
 

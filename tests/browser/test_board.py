@@ -96,10 +96,10 @@ def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: s
             form.get_by_label("Why (kept").fill(f"we {verb} it")
             form.get_by_role("button", name="Dry run").click()
             expect(form).to_contain_text(seen)
-            assert sales.current_pause().paused is (verb == "resume")
+            assert sales.pausing.current_pause().paused is (verb == "resume")
             form.get_by_role("button", name=f"{verb.title()} this source").click()
             expect(form.get_by_role("status")).to_contain_text(f"by 'editor', who said 'we {verb} it'")
-            assert sales.current_pause().paused is (verb == "pause")
+            assert sales.pausing.current_pause().paused is (verb == "pause")
             if verb == "pause":
                 keep(editor, "board-paused")
                 page.goto(f"{address}/plugin/partitions")

@@ -98,7 +98,7 @@ def test_what_a_filter_finds_is_tried_and_released_in_the_editor_s_name(
     expect(page.get_by_text("would release 10 of 10. Nothing was changed.")).to_be_visible()
     keep(page, "board-dry-run")
     source = SourceCoordinator(large, "source-03", "somebody")
-    source.release("k000000999", by="ana", why="first")
+    source.people.release("k000000999", by="ana", why="first")
     page.get_by_role("button", name="Release 10 partition(s)").click()
     expect(page.get_by_text("Done: release 9 of 10.")).to_be_visible()
     moved_on = "Cannot release partition 'k000000999': it changed meanwhile and is UNASSIGNED now."

@@ -49,10 +49,10 @@ def test_x10_owner_migrates_worker_works_and_reader_reads(roles):
     _, worker_url, reader_url = roles
     worker = open_store(worker_url)
     flights = SourceCoordinator(worker, source="flights", owner="worker")
-    flights.register()
+    flights.supplying.register()
     flights.run_supplier(lambda state: ["2013-01"])
     flights.complete(flights.get_next_partition())
-    flights.reset("2013-01", by="ana", why="again")
+    flights.people.reset("2013-01", by="ana", why="again")
     worker.close()
 
     reader = open_store(reader_url)

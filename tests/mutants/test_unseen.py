@@ -69,7 +69,7 @@ def test_s3_a_creation_in_a_tombstones_place_does_not_reset_what_lives_again() -
     rival = coordinator(engine, clock)
     rival.store.setup()
     rival.create_partitions(["a"])
-    rival.delete("a", "ana", "to create it anew")
+    rival.people.delete("a", "ana", "to create it anew")
     created = coordinator(Overtaken(engine, live_again), clock).create_partitions(["a"])
     found = rival.partition("a")
     assert found is not None
@@ -140,7 +140,7 @@ def test_s5_an_action_undoes_nothing_that_was_written_after_its_look() -> None:
     rival.create_partitions(["a"])
     late = coordinator(Acted(engine, lambda: rival.acquire_partition("a")), clock)
     with pytest.raises(PartitionUpdateError):
-        late.delete("a", "ana", "nobody needs it")
+        late.people.delete("a", "ana", "nobody needs it")
     found = rival.partition("a")
     assert found is not None
     assert str(found.status) == "ASSIGNED"

@@ -70,7 +70,7 @@ class Worker:
                 yield lease
             else:
                 del self._heard[lease.key]
-                self.coordinator.hand_over(lease)
+                self.coordinator.workers.hand_over(lease)
                 self.moves += 1
 
     def _end(self) -> None:

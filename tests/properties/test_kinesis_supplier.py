@@ -153,9 +153,9 @@ class Run:
             if self.chance.random() < 0.2 and not self.missing_beside(one.key.rpartition(":")[2]):
                 self.lost = True
                 with suppress(PartitionUpdateError):
-                    c.delete(one.key, by="ana", why="test")
+                    c.people.delete(one.key, by="ana", why="test")
             elif one.status is PartitionStatus.COMPLETED and self.chance.random() < 0.3:
-                c.reset(one.key, by="ana", why="test")
+                c.people.reset(one.key, by="ana", why="test")
 
     def missing_beside(self, name: str) -> set[str]:
         """Return those before and behind a shard that had a lease and have none."""
@@ -189,7 +189,7 @@ class Run:
         if self.position != "LATEST":
             assert isinstance(self.position, datetime)
             return self.position
-        [known] = self.coordinator().global_state()["KINESIS"].values()
+        [known] = self.coordinator().supplying.global_state()["KINESIS"].values()
         return datetime.fromisoformat(known["since"])
 
 

@@ -207,7 +207,7 @@ def give_up(at: Place) -> Steps:
 @operation("an owner's write that is refused")
 def refused(at: Place) -> Steps:
     lease = at.lease()
-    at.c.release(lease.key, by="ana", why="test")
+    at.c.people.release(lease.key, by="ana", why="test")
     yield
     with pytest.raises(PartitionNotOwnedError):
         at.c.renew(lease)
@@ -215,7 +215,7 @@ def refused(at: Place) -> Steps:
 
 @operation("create 10 partitions")
 def create(at: Place) -> Steps:
-    at.c.register()
+    at.c.supplying.register()
     yield
     at.c.create_partitions(map(str, range(10)))
 
@@ -244,7 +244,7 @@ def create_again(at: Place) -> Steps:
 
 @operation("create 5,000 partitions", sql_only=True)
 def create_many(at: Place) -> Steps:
-    at.c.register()
+    at.c.supplying.register()
     yield
     at.c.create_partitions(f"{number:04}" for number in range(5_000))
 
@@ -290,7 +290,7 @@ def outlook(at: Place) -> Steps:
     assert all(at.c.acquire_partition(f"{number:02}") for number in range(20))
     at.c.counts()
     yield
-    assert at.c.outlook().assigned == 20
+    assert at.c.looking.outlook().assigned == 20
 
 
 @operation("a poke of the sensor: sweep, look, list hints")
@@ -344,4 +344,4 @@ def act(at: Place) -> Steps:
     at.c.create_partitions(["a"])
     seen = at.c.partition("a")
     yield
-    at.c.park("a", by="ana", why="test", seen=seen)
+    at.c.people.park("a", by="ana", why="test", seen=seen)

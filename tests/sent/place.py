@@ -53,12 +53,12 @@ def some_held(at: Place, partitions: int) -> None:
             at.c.close(lease, HOUR)
         elif number > 4:
             at.c.fail(lease, "broken")
-            at.c.park(lease.partition.key, by="ana", why="broken")
+            at.c.people.park(lease.partition.key, by="ana", why="broken")
 
 
 def joined(at: Place, capacity: int) -> None:
     """Become a member of the source that lasts as long as its lease: nothing renews it beside what is counted."""
-    at.c.join(capacity)._heartbeat.stop()
+    at.c.workers.join(capacity)._heartbeat.stop()
 
 
 Steps = Iterator[None]

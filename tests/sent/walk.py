@@ -130,9 +130,9 @@ class Walk:
         lease = self.one.renew(lease)
         lease = self.one.begin(lease.key, lease.fence)
         lease = self.step("save", self.one.save_progress_state, lease, {"row": 1}, blocks=[CLEAN])
-        _got(self.step("adopt", self._coordinator(2).adopt, lease.key, lease.fence))
+        _got(self.step("adopt", self._coordinator(2).tries.adopt, lease.key, lease.fence))
         later = self._coordinator(3)
-        lease = _got(self.step("retake", later.retake, lease.key))
+        lease = _got(self.step("retake", later.tries.retake, lease.key))
         self.step("complete, with blocks of two datasets", later.complete, lease, blocks=[RAW])
 
     def _end(self) -> None:
@@ -156,13 +156,13 @@ class Walk:
     def _want(self) -> None:
         other, minute = self._coordinator(1, "other"), timedelta(minutes=1)
         lease = self.lease()
-        self.step("ask for a lease", other.ask, lease.partition, minute)
-        self.step("hand a lease over", self.one.hand_over, lease)
+        self.step("ask for a lease", other.workers.ask, lease.partition, minute)
+        self.step("hand a lease over", self.one.workers.hand_over, lease)
         lease = self.lease()
-        other.ask(lease.partition, minute)
+        other.workers.ask(lease.partition, minute)
         self.clock.advance(minute * 2)
         self.one.renew(lease)
-        self.one.give_up(_got(self.step("steal a lease", other.steal, lease.partition)))
+        self.one.give_up(_got(self.step("steal a lease", other.workers.steal, lease.partition)))
 
     def _account(self) -> None:
         sinks = {"search": SinkCounts(owed=2, delivered=2)}
@@ -176,10 +176,10 @@ class Walk:
         self.step("complete, and note what follows", self.one.complete, self.lease(), then='{"do":1}')
         [note] = self.step("follow-ups", self.store.follow_ups, SOURCE, None, None, 5)
         self.step("follow-ups of one, from a place on", self.store.follow_ups, SOURCE, note.key, note, 5)
-        self.step("clear a follow-up", self.one.clear_follow_up, note)
+        self.step("clear a follow-up", self.one.follow_ups.clear_follow_up, note)
         self.one.complete(self.lease(), then='{"do":2}')
-        [note] = self.one.follow_ups()
-        self.step("forget a follow-up", self.one.forget_follow_up, note, by="ana", why="its bucket is gone")
+        [note] = self.one.follow_ups.follow_ups()
+        self.step("forget a follow-up", self.one.follow_ups.forget_follow_up, note, by="ana", why="its bucket is gone")
 
     def _families(self) -> None:
         self.one.create_partitions(["north", "south"])
@@ -190,8 +190,8 @@ class Walk:
         self.step("complete the other one and get the next", self.one.complete_and_get_next, self.lease("south"))
         self.one.create_partitions(["east", PartitionIdentifier("west", parents=["east"])])
         self.step("explain what waits", self.one.explain, "west")
-        self.step("finish", self.one.finish, "east", by="ana", why="golden")
-        self.step("clean up what the source knows no more", self.one.clean_up, gone=["east"])
+        self.step("finish", self.one.people.finish, "east", by="ana", why="golden")
+        self.step("clean up what the source knows no more", self.one.cleaning.clean_up, gone=["east"])
         late = PartitionIdentifier("late", parents=["east"])
         self.step("create a child of what was cleaned up", self.one.create_partitions, [late])
 
@@ -219,7 +219,7 @@ class Walk:
     def _read(self) -> None:
         self.step("get", self.store.get, SOURCE, "day-01")
         self.step("find by nonce", self.store.find_nonce, SOURCE, "0" * 24)
-        self.step("find by task", self.one.held_by_task)
+        self.step("find by task", self.one.tries.held_by_task)
         self.step("page", self.store.page, SOURCE, None, None, 5)
         for status in PartitionStatus:
             self.step(f"page of {status}", self.store.page, SOURCE, status, "day", 5)

@@ -210,7 +210,7 @@ class Nature:
 
     def _jump(self) -> bool:
         _, _, one = self._draw.choice(self._setup.started)
-        clock = one._clock
+        clock = one._core.clock
         assert isinstance(clock, ProcessClock)
         clock.error += timedelta(hours=self._draw.uniform(-24, 24))
         return True
@@ -241,7 +241,7 @@ class Finisher:
         process.spawn(self._main)
 
     def _main(self) -> None:
-        if self._one.coordinator.current_pause().paused:
+        if self._one.coordinator.pausing.current_pause().paused:
             self._one.resume()
         while not self._one.run_supplier(lambda state: listed(self._setup.keys, state)).ran:
             self._clock.sleep(30)

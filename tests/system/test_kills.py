@@ -57,7 +57,7 @@ ACTS = {
     "kill_jvm": lambda case: case.jvm.kill(),
     "kill_driver": lambda case: case.driver.kill(),
     "job_fails": lambda case: case.lines.with_suffix(".fail").touch(),
-    "lease_lost": lambda case: case.coordinator.release(case.name, by="ana", why="test"),
+    "lease_lost": lambda case: case.coordinator.people.release(case.name, by="ana", why="test"),
     "mark_failed": lambda case: case.mark("failed"),
     "mark_success": lambda case: case.mark("success"),
     "clear": lambda case: case.clear(),

@@ -52,7 +52,7 @@ class Waiting:
     def open_all(self):
         """Let all of them be due now. The sensor may see the first one before the last one is."""
         for key in KEYS:
-            self.coordinator.reopen(key, by="test", why="test")
+            self.coordinator.people.reopen(key, by="test", why="test")
 
     def check_ends_well(self):
         """It ends once, and each partition was reopened once and is free to be acquired once."""

@@ -97,7 +97,7 @@ class _Seen:
 
     def completed(self) -> int:
         """Return how many partitions are completed."""
-        found = self._source.outlook()
+        found = self._source.looking.outlook()
         numbers = (found.claimable, found.assigned, found.completed, found.parked)
         last = self._last
         if any(numbers) and (last is None or numbers != (last.claimable, last.assigned, last.completed, last.parked)):

@@ -59,7 +59,7 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
         say(scope)
     partitions, about = meant.partitions, f"partition(s) of source {args.source}"
     if args.dry_run:
-        fit = _told(partitions, lambda partition: coordinator.check_action(action, partition))
+        fit = _told(partitions, lambda partition: coordinator.people.check_action(action, partition))
         say(f"Dry run: would {action} {fit} of {len(partitions)} {about}. Nothing was changed.")
         return int(fit < len(partitions))
     if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?", context.store)):
@@ -170,14 +170,16 @@ def _set(context: CommandContext, args: Namespace, *, paused: bool) -> None:
     :raises PartitionUpdateError: when it is so already, or somebody else was faster.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    coordinator.check_known()
-    seen = coordinator.outlook()
-    coordinator.check_pause(paused, seen.pause)
+    coordinator.looking.check_known()
+    seen = coordinator.looking.outlook()
+    coordinator.pausing.check_pause(paused, seen.pause)
     print_rows([_at_stake(args.source, seen)], args.output)
     verb = "pause" if paused else "resume"
     if not agreed(args, f"{verb} source {args.source}", f"{verb} source {args.source}?", context.store):
         return
-    now = (coordinator.pause if paused else coordinator.resume)(args.by or account(), args.why, seen.pause)
+    now = (coordinator.pausing.pause if paused else coordinator.pausing.resume)(
+        args.by or account(), args.why, seen.pause
+    )
     say(f"Done: source {args.source} was {now}.")
     if paused and seen.assigned:
         say(f"{seen.assigned} partition(s) are held; their owners finish, and acquire no other.")
@@ -216,7 +218,7 @@ def finish_actions(context: CommandContext, args: Namespace) -> int:
     if args.forget and not args.why:
         raise InvalidInputError("--why", args.why, "is missing", "Say why with --forget; it is kept in the audit")
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    found = list(coordinator.follow_ups(args.key))
+    found = list(coordinator.follow_ups.follow_ups(args.key))
     _show(found, args)
     if not found:
         say("Nothing is left to be done after partitions that have ended.")
@@ -257,7 +259,7 @@ def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespa
         return 0
     by = args.by or account()
     for note in found:
-        coordinator.forget_follow_up(note, by, args.why)
+        coordinator.follow_ups.forget_follow_up(note, by, args.why)
     say(f"Done: forgot {len(found)} note(s). What they say was not done.")
     return 0
 

@@ -35,7 +35,7 @@ def import_kcl(context: CommandContext, args: Namespace) -> int:
     time.sleep(args.still_for)
     _check_still(leases, read_leases(tables, args.table), "Nothing was changed")
     coordinator = context.newcomer(args.source, args.partition_prefix)
-    coordinator.check_prefix()
+    coordinator.looking.check_prefix()
     where = f"source {args.source} of {context.store.description}"
     question = f"Take {len(plan)} shard(s) over into {where}?"
     if not agreed(args, f"take them over into {where}", question, context.store):

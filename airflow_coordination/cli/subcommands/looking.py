@@ -65,7 +65,7 @@ def registered(context: CommandContext, partition_prefix: str | None) -> list[tu
 
 def _counted(context: CommandContext, prefix: str | None, source: str) -> Row:
     coordinator = context.coordinator(source, prefix)
-    counts, outlook = coordinator.counts(), coordinator.outlook()
+    counts, outlook = coordinator.counts(), coordinator.looking.outlook()
     row: dict[str, object] = {"source": source, "prefix": coordinator.partition_prefix}
     row |= {state.lower(): count for state, count in by_state(counts, outlook).items()}
     row |= asdict(counted(counts, outlook))
@@ -108,7 +108,10 @@ def show(context: CommandContext, args: Namespace) -> None:
     rows += [{"field": f"published {head.dataset}", "value": _told(head)} for head in _published(context, partition)]
     if partition.on_parked is not None and not partition.parked:
         rows.append({"field": "to do when parked", "value": partition.on_parked})
-    rows += [{"field": f"to do after {note.token}", "value": note.text} for note in coordinator.follow_ups(args.key)]
+    rows += [
+        {"field": f"to do after {note.token}", "value": note.text}
+        for note in coordinator.follow_ups.follow_ups(args.key)
+    ]
     rows += [{"field": f"ending {ending.fence.token}", "value": str(ending)} for ending in partition.endings]
     rows += [
         {"field": "action", "value": _spoken(action)} for action in context.store.audit(partition.source, args.key)
@@ -200,7 +203,7 @@ def explain(context: CommandContext, args: Namespace) -> int:
 
 
 def _notes(coordinator: SourceCoordinator, key: str) -> Iterator[FollowUp]:
-    return islice(coordinator.follow_ups(key), _NOTES)
+    return islice(coordinator.follow_ups.follow_ups(key), _NOTES)
 
 
 def print_accounting(context: CommandContext, args: Namespace) -> None:
@@ -255,7 +258,7 @@ def print_advice(context: CommandContext, args: Namespace) -> None:
     if known is None:
         say(UNKNOWN)
         return
-    found = advise(known, held.held, coordinator.outlook())
+    found = advise(known, held.held, coordinator.looking.outlook())
     rows = [{"advice": str(each.kind), "about": each.about, "why": each.sentence} for each in found]
     if rows or args.output != "table":
         print_rows(rows, args.output)

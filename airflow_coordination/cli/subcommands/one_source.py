@@ -65,7 +65,7 @@ def print_audit(context: CommandContext, args: Namespace) -> None:
     :raises SettingsError: when the age is none.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    found = coordinator.actions()
+    found = coordinator.looking.actions()
     since = context.store.now() - age_of(args.since, "--since") if args.since else None
     told = [each for each in found if _is_meant(each, since, args.by)]
     print_rows([{name: each[name] for name in ("at", "by", "action", "key", "why")} for each in told], args.output)
@@ -82,14 +82,14 @@ def print_source(context: CommandContext, args: Namespace) -> None:
     """Print one source at a glance: how much is in which state, who has paused it and why, who works, what failed."""
     coordinator = context.coordinator(args.source, args.partition_prefix)
     print_rows([{"field": name, "value": value} for name, value in _told(coordinator).items()], args.output)
-    if coordinator.outlook().parked:
+    if coordinator.looking.outlook().parked:
         say(f"What is parked failed of: {typed(coordinator, 'errors')}")
 
 
 def _told(coordinator: SourceCoordinator) -> dict[str, object]:
     store, prefix = coordinator.store, coordinator.partition_prefix
     identifier = compose_source(coordinator.source, prefix, "PARTITION")
-    counts, outlook, pause = coordinator.counts(), coordinator.outlook(), coordinator.current_pause()
+    counts, outlook, pause = coordinator.counts(), coordinator.looking.outlook(), coordinator.pausing.current_pause()
     facts = dict(store.sources()).get(identifier, {})
     return {
         "source": coordinator.source,

@@ -120,7 +120,7 @@ def print_workers(context: CommandContext, args: Namespace) -> None:
     :raises SettingsError: when the store has never seen the source.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    coordinator.check_known()
+    coordinator.looking.check_known()
     fleet = look_at(coordinator)
     share = fleet.shares
     rows: list[Row] = [
@@ -144,7 +144,7 @@ def print_shards(context: CommandContext, args: Namespace) -> None:
     :raises SettingsError: when the store has never seen the source.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    coordinator.check_known()
+    coordinator.looking.check_known()
     now = context.store.now()
     rows, others = [], 0
     for partition in partitions_of(coordinator, ""):

@@ -43,7 +43,7 @@ class Watcher:
 
     def look(self) -> Progress:
         """Return what is to be seen now; at the first look with the rate of the store's history, if it has one."""
-        seen = self._pace.progress(self.coordinator.outlook(), self.clock.monotonic())
+        seen = self._pace.progress(self.coordinator.looking.outlook(), self.clock.monotonic())
         if seen.rate is None and (known := lately(self.coordinator, self.coordinator.store.now())) is not None:
             return replace(seen, rate=known.rate())
         return seen

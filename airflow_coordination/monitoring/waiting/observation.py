@@ -62,9 +62,9 @@ class Observation:
         self._most_hints = most_hints
         self._reading = Lock()
         self.swept = swept
-        self.outlook = coordinator.outlook()
+        self.outlook = coordinator.looking.outlook()
         if self.outlook == Outlook():
-            coordinator.check_known()
+            coordinator.looking.check_known()
         due = self.outlook.next_due
         self.seconds = (due - coordinator.store.now()).total_seconds() if due else None
         """Until something is due, by the store's clock; ``None`` when nothing will be."""

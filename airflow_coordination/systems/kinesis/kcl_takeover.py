@@ -131,16 +131,16 @@ def take_over(coordinator: SourceCoordinator, plan: TakeoverPlan, by: str, table
     :param by: who asks for it, for the audit.
     :param table: the KCL's table, for the audit.
     """
-    coordinator.register()
-    if not coordinator.current_pause().paused:
-        coordinator.pause(by, f"import of the KCL's table {table}")
-    coordinator.wait_until_paused()
+    coordinator.supplying.register()
+    if not coordinator.pausing.current_pause().paused:
+        coordinator.pausing.pause(by, f"import of the KCL's table {table}")
+    coordinator.moving.wait_until_paused()
     done, op, now = Moved(), plan.op, coordinator.store.now()
     for generation in range(1 + max((one.generation for one in plan.shards), default=-1)):
         shards = [one for one in plan.shards if one.generation == generation]
         for start in range(0, len(shards), coordinator.store.create_page):
             page = shards[start : start + coordinator.store.create_page]
-            done += coordinator.settle_in([one.life(op, now) for one in page], op)
+            done += coordinator.moving.settle_in([one.life(op, now) for one in page], op)
     return done
 
 

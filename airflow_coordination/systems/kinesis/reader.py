@@ -203,7 +203,7 @@ class ShardBatches:
 
     def _tell_behind(self, milliseconds: int | None) -> None:
         if milliseconds is not None:
-            self._lease.coordinator.tell_behind(self._lease.partition.key, milliseconds)
+            self._lease.coordinator.counting.tell_behind(self._lease.partition.key, milliseconds)
 
     def _at_the_end(self, reader: ShardReader | None) -> PartitionOutcome:
         part = self._landing.part
@@ -300,7 +300,7 @@ def shard(
     try:
         yield batches
     finally:
-        lease.coordinator.tell_behind(partition.key, None)
+        lease.coordinator.counting.tell_behind(partition.key, None)
     batches.discard_landed()
 
 

@@ -68,7 +68,7 @@ def create_children(lease: ReadersLease, shard: ShardLease, told: Sequence[dict[
     """
     children = [child_shard(each) for each in told]
     source = lease.coordinator
-    if any(source.has_children(shard.stream.key(child.id)) for child in children):
+    if any(source.looking.has_children(shard.stream.key(child.id)) for child in children):
         return  # leases are missing that others wait for, as after an old backup: only a plan sees the whole lineage
     named = {each for child in children for each in (child.id, *child.parents)}
     there = {each for each in named if source.partition(shard.stream.key(each)) is not None}

@@ -70,7 +70,7 @@ class Cleaning:
         one.create_partitions(["k"])
         lease = one.get_next_partition()
         assert lease is not None
-        one.delete("k", by="ana", why="a wrong range")
+        one.people.delete("k", by="ana", why="a wrong range")
         given: dict[str, list[object]] = {"save_progress_state": [{"row": 1}], "close": [MINUTE], "fail": ["broken"]}
         with pytest.raises(PartitionNotFoundError) as raised:
             getattr(one, call)(lease, *given.get(call, []))
@@ -145,14 +145,14 @@ class Cleaning:
         for key in ("p", "alone", "c"):
             one.complete(acquired(one.acquire_partition(key)))
         bench.clock.advance(_LATER)
-        assert one.clean_up() == CleanedUp()  # d has not begun
+        assert one.cleaning.clean_up() == CleanedUp()  # d has not begun
         one.give_up(acquired(one.get_next_partition()))
-        assert one.clean_up(dry_run=True).keys == ("p",)
+        assert one.cleaning.clean_up(dry_run=True).keys == ("p",)
         assert one.partition("p") is not None
-        assert one.clean_up() == CleanedUp(("p",))
-        assert one.clean_up() == CleanedUp()
+        assert one.cleaning.clean_up() == CleanedUp(("p",))
+        assert one.cleaning.clean_up() == CleanedUp()
         assert (one.partition("p"), one.counts()[S.COMPLETED]) == (None, 2)
-        [line] = one.actions("p")
+        [line] = one.looking.actions("p")
         assert (line["action"], line["by"]) == ("clean up", one.owner.text)
         assert "its children have begun" in line["why"]
 
@@ -162,23 +162,23 @@ class Cleaning:
         one = coordinators()
         begun(one)
         bench.clock.advance(CLEAN_AFTER - timedelta(seconds=5))
-        assert one.clean_up().keys == ()
-        assert one.clean_up(timedelta(hours=1), dry_run=True).keys == ("p",)
+        assert one.cleaning.clean_up().keys == ()
+        assert one.cleaning.clean_up(timedelta(hours=1), dry_run=True).keys == ("p",)
         bench.clock.advance(timedelta(seconds=10))
-        assert one.clean_up().keys == ("p",)
+        assert one.cleaning.clean_up().keys == ("p",)
 
     def test_a_child_that_was_made_anew_and_not_acquired_since_has_not_begun(
         self, coordinators: Coordinators, bench: Workbench
     ) -> None:
         one = coordinators()
         begun(one)
-        one.delete("c", by="ana", why="a test")
+        one.people.delete("c", by="ana", why="a test")
         bench.clock.advance(_LATER)
-        assert one.clean_up().keys == ()  # it has no child at all
+        assert one.cleaning.clean_up().keys == ()  # it has no child at all
         one.create_partitions([child("c", "p")])
-        assert one.clean_up().keys == ()
+        assert one.cleaning.clean_up().keys == ()
         one.complete(acquired(one.get_next_partition()))
-        assert one.clean_up().keys == ("p",)
+        assert one.cleaning.clean_up().keys == ("p",)
 
     def test_a_child_that_a_person_has_finished_has_taken_over(
         self, coordinators: Coordinators, bench: Workbench
@@ -186,9 +186,9 @@ class Cleaning:
         one = coordinators()
         one.create_partitions(["p", child("c", "p")])
         one.complete(acquired(one.get_next_partition()))
-        one.finish("c", by="ana", why="a test")
+        one.people.finish("c", by="ana", why="a test")
         bench.clock.advance(_LATER)
-        assert one.clean_up().keys == ("p",)
+        assert one.cleaning.clean_up().keys == ("p",)
 
     def test_parents_go_before_their_children(self, coordinators: Coordinators, bench: Workbench) -> None:
         """A split that was merged again, in an order of keys that is against it."""
@@ -197,7 +197,7 @@ class Cleaning:
         while (lease := one.get_next_partition()) is not None:
             one.complete(lease)
         bench.clock.advance(_LATER)
-        assert [one.clean_up().keys for _ in range(4)] == [("z",), ("x", "y"), ("b",), ()]
+        assert [one.cleaning.clean_up().keys for _ in range(4)] == [("z",), ("x", "y"), ("b",), ()]
         assert bench.keys(one.partitions()) == ["a"]
 
     def test_what_the_source_knows_no_more_goes_at_once(self, coordinators: Coordinators, bench: Workbench) -> None:
@@ -206,9 +206,9 @@ class Cleaning:
         one.complete(acquired(one.acquire_partition("p")))
         acquired(one.acquire_partition("held"))
         gone = ["held", "open", "p", "never"]
-        assert one.clean_up(gone=gone).keys == ("p",)
+        assert one.cleaning.clean_up(gone=gone).keys == ("p",)
         assert bench.get("late").waits_for == ("open",)
-        assert "knows it no more" in one.actions("p")[0]["why"]
+        assert "knows it no more" in one.looking.actions("p")[0]["why"]
 
     def test_one_that_was_reset_between_the_look_and_the_removal_stays(
         self, coordinators: Coordinators, store: PartitionStore, bench: Workbench
@@ -223,7 +223,7 @@ class Cleaning:
                     bench.act(Action.RESET, "p")
                 return call()
 
-        found = coordinators(store=Late(store)).clean_up()
+        found = coordinators(store=Late(store)).cleaning.clean_up()
         assert (found.keys, found.changed) == ((), ("p",))
         assert bench.get("p").status is S.UNASSIGNED
 
@@ -234,10 +234,10 @@ class Cleaning:
         while (lease := one.get_next_partition()) is not None:
             one.complete(lease)
         bench.clock.advance(_LATER)
-        done = one.clean_up(limit=2)
+        done = one.cleaning.clean_up(limit=2)
         assert done.keys == ("p0",)
         while done.after is not None:
-            done += one.clean_up(limit=2, after=done.after)
+            done += one.cleaning.clean_up(limit=2, after=done.after)
         assert done.keys == tuple(keys)
 
     @pytest.mark.parametrize("fault", LOST)
@@ -247,7 +247,7 @@ class Cleaning:
         begun(coordinators())
         bench.clock.advance(_LATER)
         faulty = FaultyStore(store, {1: fault}, only=("act",))
-        assert coordinators(store=faulty).clean_up().keys == ("p",)
+        assert coordinators(store=faulty).cleaning.clean_up().keys == ("p",)
         faulty.deliver()
         assert bench.get("p").cleaned_up
         assert len(store.audit(bench.source, "p")) == 1

@@ -97,7 +97,7 @@ class Coordinating:
         assert asked == [{}]
         assert acquired(one.get_next_partition(supplier=supplier)).key == "a"
         assert asked == [{}, {"runs": 1}]
-        assert one.global_state() == {"runs": 2}
+        assert one.supplying.global_state() == {"runs": 2}
 
     def test_s10_creating_twice_is_harmless_and_changes_are_reported(self, one: SourceCoordinator) -> None:
         one.create_partitions([PartitionIdentifier("k", payload={"n": 1})])
@@ -121,19 +121,19 @@ class Coordinating:
 
         with pytest.raises(PartitionNotOwnedError):
             one.run_supplier(stale)
-        assert one.global_state() == {"by": "other"}
+        assert one.supplying.global_state() == {"by": "other"}
         assert {partition.key for partition in one.partitions()} == {"new", "old"}
 
     def test_a_member_is_there_until_it_leaves_and_its_place_is_taken_again(
         self, one: SourceCoordinator, other: SourceCoordinator, store: PartitionStore
     ) -> None:
         for _ in range(2):
-            memberships = [one.join(3), other.join(4)]
-            found = {member.owner: member.capacity for member in one.members()}
+            memberships = [one.workers.join(3), other.workers.join(4)]
+            found = {member.owner: member.capacity for member in one.workers.members()}
             for each in memberships:
                 each.leave()
             assert found == {one.owner.text: 3, other.owner.text: 4}
-            assert one.members() == []
+            assert one.workers.members() == []
         assert [place.key for place in store.page("flights|WORKER", None, None, 10)] == ["worker/1", "worker/2"]
 
     def test_two_owners_never_hold_one_partition(self, one: SourceCoordinator, other: SourceCoordinator) -> None:
@@ -164,7 +164,7 @@ class Coordinating:
         one.create_partitions(["a", "b"])
         hints = one.claimable()
         assert acquired(one.get_next_partition(hint=hints[1])).key == "b"
-        one.release("b", by="ana", why="a test")
+        one.people.release("b", by="ana", why="a test")
         assert acquired(other.get_next_partition(hint=hints[1])).key == "a"
 
     def test_s18_a_hint_of_another_store_is_refused(self, one: SourceCoordinator) -> None:
@@ -198,7 +198,7 @@ class Coordinating:
         parked = one.partition("k")
         assert parked is not None
         assert (parked.parked, parked.failures, parked.last_error) == (True, 4, "the last straw")
-        one.reopen("k", by="ana", why="fixed")
+        one.people.reopen("k", by="ana", why="fixed")
         assert acquired(one.get_next_partition()).partition.failures == 0
 
     def test_s12_a_resumed_tenure_publishes_the_saved_blocks_once(
@@ -231,7 +231,7 @@ class Coordinating:
             for key in ("appends", "replaces"):
                 published = block(f"{mode}-block", mode=mode if key == "appends" else "replace")
                 one.complete(acquired(one.acquire_partition(key)), [published, block(mode, "rejected")])
-                one.reset(key, by="ana", why="again")
+                one.people.reset(key, by="ana", why="again")
         assert rows(one, store) == {"appends": ["replace-block", "append-block"], "replaces": ["append-block"]}
         assert rows(one, store, "rejected") == {"appends": ["append"], "replaces": ["append"]}
 
@@ -287,21 +287,21 @@ class Coordinating:
         first, retry = coordinators(), coordinators(by=owner(try_number=2).text)
         first.create_partitions(["a", "b"])
         lease = acquired(first.get_next_partition())
-        assert [partition.key for partition in retry.held_by_task()] == ["a"]
-        assert retry.adopt("a", lease.fence)
+        assert [partition.key for partition in retry.tries.held_by_task()] == ["a"]
+        assert retry.tries.adopt("a", lease.fence)
         lease = first.save_progress_state(lease, 1)
-        again = acquired(coordinators(by=owner(try_number=3).text).retake("a"))
+        again = acquired(coordinators(by=owner(try_number=3).text).tries.retake("a"))
         assert again.fence.token == 2
-        assert not retry.adopt("a", lease.fence)
-        assert coordinators(by=owner("other", try_number=9).text).retake("a") is None
+        assert not retry.tries.adopt("a", lease.fence)
+        assert coordinators(by=owner("other", try_number=9).text).tries.retake("a") is None
 
     def test_a_task_fails_the_tenure_of_its_dead_driver(self, coordinators: Coordinators) -> None:
         task, driver = coordinators(), coordinators()
         task.create_partitions(["k"])
         handed = acquired(task.get_next_partition())
         driver.save_progress_state(driver.begin("k", handed.fence), {"row": 1})
-        assert task.fail_for_dead_owner("k", handed.fence, "the JVM died")
-        assert not task.fail_for_dead_owner("k", handed.fence, "the JVM died")
+        assert task.tries.fail_for_dead_owner("k", handed.fence, "the JVM died")
+        assert not task.tries.fail_for_dead_owner("k", handed.fence, "the JVM died")
         failed = task.partition("k")
         assert failed is not None
         assert (failed.failures, failed.last_error, failed.progress_state) == (1, "the JVM died", {"row": 1})
@@ -311,19 +311,19 @@ class Coordinating:
         seen = one.partition("k")
         one.give_up(acquired(one.get_next_partition()))
         with pytest.raises(PartitionUpdateError, match="changed meanwhile"):
-            one.park("k", by="ana", why="a test", seen=seen)
-        assert one.park("k", by="ana", why="a test").parked
+            one.people.park("k", by="ana", why="a test", seen=seen)
+        assert one.people.park("k", by="ana", why="a test").parked
         with pytest.raises(PartitionUpdateError, match="release needs ASSIGNED"):
-            one.release("k", by="ana", why="a test")
-        one.delete("k", by="ana", why="a test")
+            one.people.release("k", by="ana", why="a test")
+        one.people.delete("k", by="ana", why="a test")
         assert one.partition("k") is None
         with pytest.raises(PartitionNotFoundError):
-            one.reset("k", by="ana", why="a test")
+            one.people.reset("k", by="ana", why="a test")
 
     def test_an_owner_learns_that_a_person_released_its_partition(self, one: SourceCoordinator) -> None:
         one.create_partitions(["k"])
         lease = acquired(one.get_next_partition())
-        one.release("k", by="ana", why="a test")
+        one.people.release("k", by="ana", why="a test")
         with pytest.raises(PartitionNotOwnedError) as refused:
             one.renew(lease)
         assert refused.value.ending is not None
@@ -336,5 +336,5 @@ class Coordinating:
         one.renew(acquired(one.acquire_partition("lost")))
         clock.advance(TIMEOUT)
         assert one.sweep() == Swept(reopened=1, reclaimed=1)
-        assert one.outlook().claimable >= 1
+        assert one.looking.outlook().claimable >= 1
         assert one.sweep() == Swept()

@@ -135,7 +135,7 @@ class Following:
         [note] = noted(bench, "k")
         one = coordinators()
         for _ in range(2):  # the answer to the first was lost
-            one.forget_follow_up(note, by="ana", why="the bucket is gone")
+            one.follow_ups.forget_follow_up(note, by="ana", why="the bucket is gone")
         assert [each.key for each in noted(bench)] == ["other"]
         [line] = bench.store.audit(bench.source, "k")
         at = bench.clock.now()
@@ -143,14 +143,14 @@ class Following:
         assert bench.get("k").last_op == end.op
         for by, why in (("", "why"), ("ana", " ")):
             with pytest.raises(InvalidInputError):
-                one.forget_follow_up(noted(bench)[0], by, why)
+                one.follow_ups.forget_follow_up(noted(bench)[0], by, why)
         assert len(noted(bench)) == 1
 
     def test_s27_what_was_done_meanwhile_is_not_forgotten(self, bench: Workbench, coordinators: Coordinators) -> None:
         completed(bench, "k")
         [note] = noted(bench)
         bench.store.clear_follow_up(note)
-        coordinators().forget_follow_up(note, by="ana", why="late")
+        coordinators().follow_ups.forget_follow_up(note, by="ana", why="late")
         assert list(bench.store.audit(bench.source, "k")) == []
 
     @pytest.mark.parametrize("action", [Action.RESET, Action.DELETE])
@@ -160,8 +160,8 @@ class Following:
         completed(bench, "k")
         completed(bench, "other")
         one, before = coordinators(), bench.get("k")
-        act = getattr(one, action.value)
-        for tried in (lambda: one.check_action(action, before), lambda: act("k", by="ana", why="again")):
+        act = getattr(one.people, action.value)
+        for tried in (lambda: one.people.check_action(action, before), lambda: act("k", by="ana", why="again")):
             with pytest.raises(PartitionUpdateError) as raised:
                 tried()
             said = str(raised.value)
@@ -169,8 +169,8 @@ class Following:
             assert "finish-actions k --source" in said
             assert "add --forget --why" in said
         assert bench.get("k") == before
-        one.forget_follow_up(noted(bench, "k")[0], by="ana", why="it is done again")
-        one.check_action(action, before)
+        one.follow_ups.forget_follow_up(noted(bench, "k")[0], by="ana", why="it is done again")
+        one.people.check_action(action, before)
         assert act("k", by="ana", why="again").last_op != before.last_op
         assert [each.key for each in noted(bench)] == ["other"]
 
@@ -183,12 +183,12 @@ class Following:
             lease = one.acquire_partition(key)
             assert lease is not None
             ends(lease, then=f'"{key}"')
-        found = list(one.follow_ups())
+        found = list(one.follow_ups.follow_ups())
         assert [each.text for each in found] == ['"a"', '"b"']
-        assert list(one.follow_ups("b")) == found[1:]
-        one.clear_follow_up(found[0])
-        one.clear_follow_up(found[0])
-        assert list(one.follow_ups()) == found[1:]
+        assert list(one.follow_ups.follow_ups("b")) == found[1:]
+        one.follow_ups.clear_follow_up(found[0])
+        one.follow_ups.clear_follow_up(found[0])
+        assert list(one.follow_ups.follow_ups()) == found[1:]
 
     def test_s27_a_close_may_have_one_and_a_note_that_is_too_long_ends_nothing(
         self, bench: Workbench, coordinators: Coordinators
@@ -201,7 +201,7 @@ class Following:
             one.close(lease, MINUTE, then=4097 * "x")
         assert bench.get("k").held_under(fence(bench.get("k")))
         one.close(lease, MINUTE, then="1")
-        assert [each.text for each in one.follow_ups()] == ["1"]
+        assert [each.text for each in one.follow_ups.follow_ups()] == ["1"]
 
 
 NOTE: Final = '{"call":"é"}'
@@ -442,9 +442,9 @@ class Parking:
         with pytest.raises(
             PartitionUpdateError, match=r"what follows its endings \(then=\) or its parking \(on_parked"
         ):
-            getattr(one, action.value)("k", by="ana", why="again")
-        one.clear_follow_up(noted(at)[0])
-        getattr(one, action.value)("k", by="ana", why="again")
+            getattr(one.people, action.value)("k", by="ana", why="again")
+        one.follow_ups.clear_follow_up(noted(at)[0])
+        getattr(one.people, action.value)("k", by="ana", why="again")
 
     def test_s27_a_dead_driver_has_said_what_follows(self, at: Workbench, coordinators: Coordinators) -> None:
         one = coordinators(max_failures=1)
@@ -453,8 +453,8 @@ class Parking:
         assert lease is not None
         one.on_parked(lease, NOTE)
         one.save_progress_state(lease, {"row": 1})
-        assert coordinators(max_failures=1).fail_for_dead_owner("k", lease.fence, "its driver is dead")
-        assert [each.text for each in one.follow_ups()] == [NOTE]
+        assert coordinators(max_failures=1).tries.fail_for_dead_owner("k", lease.fence, "its driver is dead")
+        assert [each.text for each in one.follow_ups.follow_ups()] == [NOTE]
 
     def test_s27_a_coordinator_refuses_what_it_cannot_keep(self, at: Workbench, coordinators: Coordinators) -> None:
         one, other = coordinators(), coordinators(by=owner("other").text)

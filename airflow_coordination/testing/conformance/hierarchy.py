@@ -253,7 +253,7 @@ class Hierarchy:
     def test_the_coordinator_puts_parents_first(self, coordinators: Coordinators) -> None:
         one = coordinators()
         made = one.create_partitions([child("c", "b"), child("b", "a"), "a", "z"])
-        assert (made.created, one.outlook().blocked) == (4, 2)
+        assert (made.created, one.looking.outlook().blocked) == (4, 2)
         with pytest.raises(ParentCycleError, match="goes in a circle, so that none of them could ever start"):
             one.create_partitions(["y", child("v", "x"), child("w", "v"), child("x", "w")])
         assert one.partition("y") is None
@@ -350,10 +350,10 @@ class Families:
         one.create_partitions([child(f"c{number:02}", "p") for number in range(12)])
         named = r"12 partition\(s\) wait for it: 'c00', .* 'c09', …\. Use finish"
         with pytest.raises(PartitionUpdateError, match=named):
-            one.delete("p", by="ana", why="a test")
+            one.people.delete("p", by="ana", why="a test")
         for number in range(12):
-            one.delete(f"c{number:02}", by="ana", why="a test")
-        assert one.delete("p", by="ana", why="a test").deleted
+            one.people.delete(f"c{number:02}", by="ana", why="a test")
+        assert one.people.delete("p", by="ana", why="a test").deleted
 
     def test_s20_nor_under_one_that_was_created_since_somebody_looked(self, bench: Workbench) -> None:
         bench.create("p")
@@ -433,6 +433,6 @@ class Families:
             bench.clock.advance(TIMEOUT)
         steady = SourceCoordinator(store, source, owner("steady").text, clock=bench.clock)
         work(steady)
-        outlook = steady.outlook()
+        outlook = steady.looking.outlook()
         assert (steady.counts()[S.COMPLETED], outlook.blocked, outlook.claimable) == (5, 0, 0)
         return faulty.crashed

@@ -128,7 +128,7 @@ class LostAnswers:
         one = coordinators(store=FaultyStore(store, {1: fault}, only=("act",)))
         one.create_partitions(["k"])
         acquired(one.get_next_partition())
-        getattr(one, action)("k", by="ana", why="a test")
+        getattr(one.people, action)("k", by="ana", why="a test")
         entries = store.audit("flights|PARTITION", "k")
         assert [entry["action"] for entry in entries] == [action]
         found = store.get("flights|PARTITION", "k")
@@ -144,9 +144,9 @@ class LostAnswers:
         one = coordinators(store=faulty)
         one.create_partitions(["k"])
         one.complete(acquired(one.get_next_partition()), [block("b1")])
-        one.retract("k", by="ana", why="a test")
+        one.people.retract("k", by="ana", why="a test")
         assert rows(one, store) == {"k": []}
-        one.reset("k", by="ana", why="again")
+        one.people.reset("k", by="ana", why="again")
         one.complete(acquired(one.get_next_partition()), [block("b2")])
         faulty.deliver()
         assert rows(one, store) == {"k": ["b2"]}
@@ -183,7 +183,7 @@ class LostAnswers:
         assert successor.run_supplier(supplier).ran
         keys = [partition.key for partition in successor.partitions()]
         assert keys == [f"{page}-{number}" for page in range(3) for number in range(3)]
-        assert successor.global_state() == {"page": 3}
+        assert successor.supplying.global_state() == {"page": 3}
         return faulty.crashed
 
     @pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])

@@ -380,16 +380,16 @@ class Braking:
         coordinator.create_partitions([f"{number:03}" for number in range(_PARTITIONS)])
         left = 10 - failures.begin("no table '7'")
         tried = sum(1 for _ in _tries(coordinator))
-        paused = coordinator.current_pause()
+        paused = coordinator.pausing.current_pause()
         assert (paused.paused, paused.by, paused.braked) == (True, "the brake", True)
         assert "10 partitions failed of one error, one after the other: no table '#'" in str(paused.why)
         assert "resume --source flights" in str(paused.why)
         assert tried == left
         assert coordinator.get_next_partition() is None
-        coordinator.resume("ana", "the table is there")
+        coordinator.pausing.resume("ana", "the table is there")
         left = 10 - failures.begin("no table '7'")
         assert sum(1 for _ in _tries(coordinator)) == left
-        assert coordinator.current_pause().braked
+        assert coordinator.pausing.current_pause().braked
 
     def test_b4_one_that_does_well_now_and_then_goes_on(self, failures: Failures, clock: FakeClock) -> None:
         coordinator = _coordinator(failures, clock, brake_after=3)
@@ -400,14 +400,14 @@ class Braking:
                 coordinator.complete(lease)
             else:
                 coordinator.fail(lease, "no table", retry_after=_DAY)
-        assert not coordinator.current_pause().paused
+        assert not coordinator.pausing.current_pause().paused
         assert number == 19
 
     def test_b4_without_the_brake_it_goes_on(self, failures: Failures, clock: FakeClock) -> None:
         coordinator = _coordinator(failures, clock, brake_after=0)
         coordinator.create_partitions([f"{number:03}" for number in range(20)])
         assert sum(1 for _ in _tries(coordinator)) == 20
-        assert not coordinator.current_pause().paused
+        assert not coordinator.pausing.current_pause().paused
 
 
 def _failing(bench: Workbench) -> End:

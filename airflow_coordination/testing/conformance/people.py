@@ -341,7 +341,7 @@ class Retracting:
         publishes("b1")
         publishes("b2")
         assert read(bench) == {"clean": ["b1", "b2"]}
-        after = one.retract("k", by="ana", why="wrong tariff")
+        after = one.people.retract("k", by="ana", why="wrong tariff")
         assert (after.status, after.progress_state) == (S.CLOSED, {"after": "b2"})
         assert read(bench) == {"clean": []}
         publishes("b3")
@@ -365,14 +365,14 @@ class Retracting:
         one = SourceCoordinator(bench.store, "flights", owner().text, clock=bench.clock)
         held = bench.new("k")
         with pytest.raises(PartitionUpdateError) as caught:
-            one.retract("k", by="ana", why="wrong")
+            one.people.retract("k", by="ana", why="wrong")
         assert str(caught.value) == (
             "Cannot retract partition 'k': it is ASSIGNED; retract needs CLOSED or COMPLETED or UNASSIGNED. "
             "Use release to take it from its owner, or wait for the lease to end."
         )
         bench.fail(bench.save(held, 1, block("s1"), block("s2")))
         with pytest.raises(PartitionUpdateError) as caught:
-            one.retract("k", by="ana", why="wrong")
+            one.people.retract("k", by="ana", why="wrong")
         assert str(caught.value) == (
             "Cannot retract partition 'k': 2 block(s) are saved with its progress and not published yet. "
             "Let the next pass end, or use reset first, which drops them."

@@ -87,11 +87,11 @@ class RecordedCoordinator:
 
     def retake(self, key: str) -> Lease | None:  # noqa: D102
         made = self._call(Kind.RETAKE, key, given=self._limit)
-        return self._leased(made, lambda: self.coordinator.retake(key))
+        return self._leased(made, lambda: self.coordinator.tries.retake(key))
 
     def adopt(self, key: str, fence: Fence) -> Lease | None:  # noqa: D102
         made = self._call(Kind.ADOPT, key, fence)
-        return self._leased(made, lambda: self.coordinator.adopt(key, fence))
+        return self._leased(made, lambda: self.coordinator.tries.adopt(key, fence))
 
     def begin(self, key: str, fence: Fence) -> Lease:  # noqa: D102
         made = self._call(Kind.BEGIN, key, fence)
@@ -150,15 +150,15 @@ class RecordedCoordinator:
 
     def hand_over(self, lease: Lease) -> None:  # noqa: D102
         made = self._call(Kind.HAND_OVER, lease.key, lease.fence)
-        self._told(made, lambda: self.coordinator.hand_over(lease))
+        self._told(made, lambda: self.coordinator.workers.hand_over(lease))
 
     def ask(self, held: Partition, patience: timedelta) -> bool:  # noqa: D102
         made = self._call(Kind.ASK, held.key, held.fence, {"patience": patience.total_seconds()})
-        return self._ended(made, lambda: self.coordinator.ask(held, patience), otherwise=Told.NOTHING)
+        return self._ended(made, lambda: self.coordinator.workers.ask(held, patience), otherwise=Told.NOTHING)
 
     def steal(self, held: Partition) -> Lease | None:  # noqa: D102
         made = self._call(Kind.STEAL, held.key, held.fence, self._limit)
-        return self._leased(made, lambda: self.coordinator.steal(held))
+        return self._leased(made, lambda: self.coordinator.workers.steal(held))
 
     def complete_and_get_next(  # noqa: D102
         self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None, then: str | None = None
@@ -177,11 +177,11 @@ class RecordedCoordinator:
 
     def fail_for_dead_owner(self, key: str, fence: Fence, error: str) -> bool:  # noqa: D102
         made = self._call(Kind.FAIL, key, fence, {"after": None, "for": "dead owner"})
-        return self._ended(made, lambda: self.coordinator.fail_for_dead_owner(key, fence, error))
+        return self._ended(made, lambda: self.coordinator.tries.fail_for_dead_owner(key, fence, error))
 
     def give_up_for_dead_owner(self, key: str, fence: Fence) -> bool:  # noqa: D102
         made = self._call(Kind.GIVE_UP, key, fence, {"after": None, "for": "dead owner"})
-        return self._ended(made, lambda: self.coordinator.give_up_for_dead_owner(key, fence))
+        return self._ended(made, lambda: self.coordinator.tries.give_up_for_dead_owner(key, fence))
 
     def create_partitions(self, partitions: Sequence[str | PartitionIdentifier]) -> Created:  # noqa: D102
         named: dict[str, PartitionIdentifier] = {}
@@ -209,17 +209,15 @@ class RecordedCoordinator:
     def act(self, action: Action, key: str) -> Partition:
         """Do a person's action to what is seen now."""
         made = self._call(Kind(action.value), key)
-        acting = getattr(self.coordinator, action.value)
-        partition: Partition = self._told(made, lambda: acting(key, "ana", "because"), seen)
-        return partition
+        return self._told(made, lambda: self.coordinator.people.act(action, key, "ana", "because"), seen)
 
     def pause(self) -> Pause:
         """Pause the source, as it is seen now."""
-        return self._told(self._call(Kind.PAUSE), lambda: self.coordinator.pause("ana", "because"))
+        return self._told(self._call(Kind.PAUSE), lambda: self.coordinator.pausing.pause("ana", "because"))
 
     def resume(self) -> Pause:
         """Let the source go on."""
-        return self._told(self._call(Kind.RESUME), lambda: self.coordinator.resume("ana", "because"))
+        return self._told(self._call(Kind.RESUME), lambda: self.coordinator.pausing.resume("ana", "because"))
 
     def sweep(self, limit: int = 1000) -> Swept:  # noqa: D102
         made = self._call(Kind.SWEEP, given={"limit": limit})
@@ -229,10 +227,10 @@ class RecordedCoordinator:
         return self._told(self._call(Kind.HINTS), lambda: self.coordinator.claimable(limit))
 
     def outlook(self) -> Outlook:  # noqa: D102
-        return self._told(self._call(Kind.LOOK), self.coordinator.outlook)
+        return self._told(self._call(Kind.LOOK), self.coordinator.looking.outlook)
 
     def held_by_task(self) -> Sequence[Partition]:  # noqa: D102
-        return self._told(self._call(Kind.HINTS), self.coordinator.held_by_task)
+        return self._told(self._call(Kind.HINTS), self.coordinator.tries.held_by_task)
 
     def partition(self, key: str) -> Partition | None:  # noqa: D102
         return self._told(self._call(Kind.READ, key), lambda: self.coordinator.partition(key), seen)
@@ -248,7 +246,9 @@ class RecordedCoordinator:
         return self._told(self._call(Kind.PUBLISHED, key), read, lambda found: {"published": found})
 
     def global_state(self) -> dict[str, Any]:  # noqa: D102
-        return self._told(self._call(Kind.STATE), self.coordinator.global_state, lambda state: {"state": state})
+        return self._told(
+            self._call(Kind.STATE), self.coordinator.supplying.global_state, lambda state: {"state": state}
+        )
 
     @property
     def _limit(self) -> Result:
@@ -355,7 +355,7 @@ class CountedCoordinator(SourceCoordinator):
         progress: Callable[[], object] | None = None,
     ) -> Heartbeat:
         """Return a context manager that keeps ``lease`` alive."""
-        return self.beats(self._beat, lease, on_lost, self.settings, progress, self._clock, self._randomness)
+        return self.beats(self._beat, lease, on_lost, self.settings, progress, self._core.clock, self._core.randomness)
 
     def _beat(self, lease: Lease) -> Lease:
         try:

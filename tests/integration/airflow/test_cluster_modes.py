@@ -186,7 +186,7 @@ def test_l2_a_driver_that_dies_while_nobody_watches_is_submitted_again_at_once(y
 
 
 def test_l7_a_lost_lease_ends_the_driver(yarn, flights, run, capsys):
-    when_begun(yarn, lambda: flights.release("a", by="ana", why="another cluster"))
+    when_begun(yarn, lambda: flights.people.release("a", by="ana", why="another cluster"))
     ti = run(yarn.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=20)
     assert (ti.state, set(yarn.killed)) == ("failed", {1})
     assert "is not owned under fence 1-" in capsys.readouterr().out
@@ -390,7 +390,7 @@ def test_a_pod_that_vanishes_has_not_succeeded(kubernetes, flights, run):
 
 
 def test_l7_a_lost_lease_deletes_the_pod(kubernetes, flights, run):
-    when_begun(kubernetes, lambda: flights.release("a", by="ana", why="another cluster"))
+    when_begun(kubernetes, lambda: flights.people.release("a", by="ana", why="another cluster"))
     ti = run(kubernetes.job("(folder / 'began').touch(), time.sleep(600)"), ownership_timeout=20, **KUBERNETES)
     assert (ti.state, set(kubernetes.killed)) == ("failed", {1})
     assert flights.partition("a").endings[-1].outcome is Outcome.RELEASED

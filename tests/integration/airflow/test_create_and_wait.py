@@ -71,7 +71,7 @@ def test_s27_it_does_what_drivers_have_left_before_it_lists(run, flights, tmp_pa
     state, pushed = run(create(lambda state: [] if file.exists() else ["new"], follow_up_rights=rights))
     assert (state, pushed["created"]) == ("success", 1)
     assert not file.exists()
-    assert [note.key for note in flights.follow_ups()] == ["broken"]
+    assert [note.key for note in flights.follow_ups.follow_ups()] == ["broken"]
 
 
 def test_it_cleans_up_where_it_is_told_and_what_is_gone_is_a_parent_still(run, flights, caplog) -> None:
@@ -82,7 +82,7 @@ def test_it_cleans_up_where_it_is_told_and_what_is_gone_is_a_parent_still(run, f
     assert flights.partition("p") is not None
     state, pushed = run(create(lambda state: [], clean_after=0.001))
     assert (state, pushed["created"], flights.partition("p")) == ("success", 0, None)
-    assert flights.actions("p")[0]["by"].split("/")[3] == "create"
+    assert flights.looking.actions("p")[0]["by"].split("/")[3] == "create"
     state, pushed = run(create(lambda state: [PartitionIdentifier("d", parents=["p"])]))
     assert (state, pushed["created"], flights.partition("d").blocked) == ("success", 1, False)
 
@@ -101,7 +101,7 @@ def test_a_supplier_creates_partitions_and_its_state_is_remembered(run, flights)
 
     state, pushed = run(create(supplier))
     assert (state, pushed) == ("success", {"created": 3, "existing": 0, "changed": [], "rival": None})
-    assert flights.global_state() == {"last": 3}
+    assert flights.supplying.global_state() == {"last": 3}
     assert run(create(supplier))[1]["created"] == 0
 
 

@@ -85,13 +85,13 @@ def test_l11_a_task_that_finds_nothing_free_asks_and_goes_on_with_what_it_is_han
     other = SourceCoordinator(store, "flights", "other")
     other.create_partitions(KEYS)
     held = [other.acquire_partition(key) for key in KEYS]
-    member, over = other.join(3), threading.Event()
+    member, over = other.workers.join(3), threading.Event()
 
     def hand_over_what_is_wanted():
         while not over.wait(0.2):
             for lease in list(held):
                 if other.renew(lease).wanted:
-                    other.hand_over(lease)
+                    other.workers.hand_over(lease)
                     held.remove(lease)
 
     hands = threading.Thread(target=hand_over_what_is_wanted)

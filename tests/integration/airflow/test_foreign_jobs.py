@@ -175,7 +175,7 @@ def test_nothing_to_acquire_is_a_success_with_a_label(process, flights):
 
 
 def test_x12_a_paused_source_says_so_on_the_grid_and_in_the_log(process, flights, capsys):
-    flights.pause(by="ana", why="the cluster is upgraded")
+    flights.pausing.pause(by="ana", why="the cluster is upgraded")
     ti = process("raise SystemExit('never runs')")
     assert (ti.state, ti.rendered_map_index) == ("success", "the source is paused")
     assert "by 'ana', who said 'the cluster is upgraded'" in capsys.readouterr().out

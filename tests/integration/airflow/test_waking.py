@@ -84,8 +84,8 @@ def close_one(flights, reopen_after=timedelta(hours=1)):
 
 
 def reopen(flights):
-    flights.park("a", by="test", why="test")
-    flights.reopen("a", by="test", why="test")
+    flights.people.park("a", by="test", why="test")
+    flights.people.reopen("a", by="test", why="test")
 
 
 def test_l9_twenty_sensors_on_a_source_cause_one_sweep_per_interval(waking, flights, sweeps):
@@ -253,12 +253,12 @@ def test_x12_a_watcher_tells_of_nothing_while_the_source_is_paused(waking, fligh
     async def scenario(triggerer):
         watcher = await triggerer.start(watching())
         await until(lambda: len(triggerer.events[watcher]) == 1)
-        await asyncio.to_thread(flights.pause, by="ana", why="why")
+        await asyncio.to_thread(flights.pausing.pause, by="ana", why="why")
         seen = len(sweeps)
         await asyncio.to_thread(flights.create_partitions, ["b"])
         await until(lambda: len(sweeps) >= seen + 3)
         assert len(triggerer.events[watcher]) == 1
-        await asyncio.to_thread(flights.resume, by="ana", why="why")
+        await asyncio.to_thread(flights.pausing.resume, by="ana", why="why")
         await until(lambda: len(triggerer.events[watcher]) == 2)
         assert triggerer.events[watcher][-1] == {"source": "flights", "claimable": 2, "first": "a"}
 

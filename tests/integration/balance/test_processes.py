@@ -24,10 +24,10 @@ def test_three_workers_share_and_take_over_from_the_dead_and_from_those_that_lef
     fleet.kill("b")
     fleet.settle(a=6, c=6)
     fleet.end("c")
-    assert [member.owner for member in fleet.coordinator.members()] == ["a"], "seen at once, no lease ran out"
+    assert [member.owner for member in fleet.coordinator.workers.members()] == ["a"], "seen at once, no lease ran out"
     fleet.settle(a=12)
     fleet.end("a")
-    assert fleet.coordinator.members() == []
+    assert fleet.coordinator.workers.members() == []
     assert fleet.coordinator.counts()[PartitionStatus.UNASSIGNED] == 12
 
 

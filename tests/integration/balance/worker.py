@@ -55,7 +55,7 @@ class Worker:
             self.beats.remove((lease, beat))
             if beat.lost is None:
                 with suppress(PartitionNotOwnedError):
-                    self.coordinator.hand_over(lease)
+                    self.coordinator.workers.hand_over(lease)
 
 
 if __name__ == "__main__":

@@ -77,7 +77,7 @@ def flights(store: PartitionStore) -> SourceCoordinator:
     """A source of the team's DAG with one partition."""
     flights = SourceCoordinator(store, "flights", "somebody")
     flights.create_partitions(["a-secret-key"])
-    flights.register(dag_id=TEAM_DAG)
+    flights.supplying.register(dag_id=TEAM_DAG)
     return flights
 
 

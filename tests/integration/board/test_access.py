@@ -88,7 +88,7 @@ def test_who_is_of_the_team_gets_an_answer(client, flights, token, route, role):
 
 @pytest.mark.parametrize("route", CHANGING, ids=str)
 def test_who_may_only_look_is_told_what_it_takes(client, flights, token, route):
-    flights.register(dag_ids=[TEAM_DAG, OPEN_DAG])
+    flights.supplying.register(dag_ids=[TEAM_DAG, OPEN_DAG])
     for role, team in (("viewer", "ours"), ("user", "theirs")):
         answer = ask(client, route, token(role, [team]))
         assert answer.status_code == 403
@@ -150,7 +150,7 @@ def test_who_may_edit_its_dags_may_act(client, flights, token, role, may):
 
 
 def test_who_may_edit_one_of_two_dags_sees_and_may_not_act(client, flights, token):
-    flights.register(dag_ids=[TEAM_DAG, OPEN_DAG])
+    flights.supplying.register(dag_ids=[TEAM_DAG, OPEN_DAG])
     answer = ask(client, SOURCES, token("user", ["theirs"]))
     [source] = answer.json()["stores"][0]["sources"]
     assert source["may_act"] is False
@@ -163,7 +163,7 @@ NO_DAG = pytest.mark.parametrize("facts", [{}, {"dag_id": "no_such_dag"}], ids=[
 @pytest.mark.parametrize(("role", "teams"), [("viewer", ["ours"]), ("user", ["theirs"]), ("user", [])])
 def test_b1_a_source_without_a_dag_that_exists_is_not_there(client, flights, token, facts, role, teams):
     """SimpleAuthManager says yes to a DAG that does not exist, FAB to a question without a DAG's id."""
-    flights.register(**facts)
+    flights.supplying.register(**facts)
     for route in OF_A_SOURCE:
         assert ask(client, route, token(role, teams)).status_code == 404
 
@@ -174,14 +174,14 @@ def test_a_source_without_a_dag_that_exists_is_theirs_who_may_edit_all(
     client, flights, token, facts, role, teams, auth_manager
 ):
     """There is one team only, so who is of it may edit all of SimpleAuthManager's; FAB's teams have one DAG each."""
-    flights.register(**facts)
+    flights.supplying.register(**facts)
     found = ask(client, SOURCES, token(role, teams)).json()["stores"][0]["sources"]
     all_of_them = role == "admin" or auth_manager == SIMPLE
     assert [source["may_act"] for source in found] == ([True] if all_of_them else [])
 
 
 def test_a_dag_that_was_removed_forbids_nothing(client, flights, token):
-    flights.register(dag_ids=[TEAM_DAG, "no_such_dag"])
+    flights.supplying.register(dag_ids=[TEAM_DAG, "no_such_dag"])
     for teams, seen in ((["ours"], [True]), (["theirs"], [])):
         answer = ask(client, SOURCES, token("user", teams))
         assert [one["may_act"] for one in answer.json()["stores"][0]["sources"]] == seen

@@ -98,8 +98,8 @@ def test_nobody_names_another_as_the_one_who_acts(parked, post, tried, field):
 
 def test_what_moved_on_is_refused_with_what_it_is_now(parked, post, tried):
     meant = tried("reset", filter={"status": PARKED})["meant"]
-    parked.reopen("2014-01", by="ana", why="first")
-    parked.delete("2014-02", by="ana", why="first")
+    parked.people.reopen("2014-01", by="ana", why="first")
+    parked.people.delete("2014-02", by="ana", why="first")
     done = post("", action="reset", why="w", meant=meant).json()
     assert done["done"] == 10
     moved, deleted = done["refusals"]

@@ -43,7 +43,7 @@ def test_the_store_s_time_goes_on_while_nothing_else_does(flights, look, place):
 @pytest.mark.parametrize("place", PATHS[1:], ids=lambda place: place[0])
 def test_a_change_is_sent(flights, look, place):
     tag = look(place).headers["etag"]
-    flights.park("a-secret-key", by="ana", why="w")
+    flights.people.park("a-secret-key", by="ana", why="w")
     changed = look(place, **{"If-None-Match": tag})
     assert changed.status_code == 200
     assert "PARKED" in changed.text

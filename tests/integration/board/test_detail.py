@@ -50,7 +50,7 @@ def worked(flights):
         flights.complete(flights.acquire_partition(f"k{number:02}"))
     for key, error in (("k30", f"no file 2013-01 {HOSTILE}"), ("k31", f"no file 2013-02 {HOSTILE}")):
         flights.fail(flights.acquire_partition(key), error)
-        flights.park(key, by="ana", why="w")
+        flights.people.park(key, by="ana", why="w")
     task = SourceCoordinator(flights.store, "flights", TASK)
     for holder, key in ((task, "k32"), (task, "k33"), (flights, "k34")):
         holder.acquire_partition(key)
@@ -93,7 +93,7 @@ def test_b3_live_owners_come_first_and_what_is_cut_is_counted(flights, get, monk
     SourceCoordinator(flights.store, "flights", "alive").acquire_partition("k16")
     for place, error in enumerate("abcdefg"):
         flights.fail(flights.acquire_partition(f"k{17 + place}"), f"error {error}{error}")
-        flights.park(f"k{17 + place}", by="ana", why="w")
+        flights.people.park(f"k{17 + place}", by="ana", why="w")
     said = get("source")
     assert [(each["owner"], each["held"] - each["expired"]) for each in said["owners"]] == [
         ("alive", 1),
@@ -217,7 +217,7 @@ def test_b7_what_owners_have_lost_is_expired_and_not_claimable(worked, get, post
     """The key of before goes on saying both."""
     lost = SourceCoordinator(worked.store, "flights", "lost", ownership_timeout=timedelta(milliseconds=1))
     assert lost.acquire_partition("k35")
-    while not worked.outlook().expired:  # by the store's own clock
+    while not worked.looking.outlook().expired:  # by the store's own clock
         pass
     numbers = get("sources")["stores"][0]["sources"][0]["numbers"]
     words = {"claimable": 5, "held": 3, "expired": 1, "delayed": 0, "blocked": 0, "parked": 2, "completed": 30}
@@ -229,7 +229,7 @@ def test_b7_what_owners_have_lost_is_expired_and_not_claimable(worked, get, post
 def test_who_has_paused_it_stands_beside_the_numbers(flights, get, monkeypatch):
     numbers = get("sources")["stores"][0]["sources"][0]["numbers"]
     assert (numbers["pause"], numbers["oldest_claimable"] >= 0) == (None, True)
-    flights.pause(by="ana", why="Spark is ill")
+    flights.pausing.pause(by="ana", why="Spark is ill")
     from airflow_coordination.board import counting
 
     monkeypatch.setattr(counting, "LIFE", 0.0)
@@ -256,6 +256,6 @@ def test_s27_how_many_endings_have_something_left_to_be_done(flights, get, monke
     for key, expected in (("k1", [1, True]), ("k2", [2, True]), ("k3", [3, False])):
         flights.complete(flights.acquire_partition(key), then='[{"do": 1}]')
         assert told() == expected
-    flights.forget_follow_up(next(flights.follow_ups("k1")), by="ana", why="its bucket is gone")
+    flights.follow_ups.forget_follow_up(next(flights.follow_ups.follow_ups("k1")), by="ana", why="its bucket is gone")
     assert told() == [2, True]
     assert get("source")["finishing"] == "airflow coordination finish-actions --source flights"

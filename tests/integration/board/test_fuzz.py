@@ -37,7 +37,7 @@ def auth_manager(request):
 def belonging(request, flights):
     """The source is our team's, or nobody's that Airflow knows."""
     if request.param == "no DAG":
-        flights.register(dag_id="no_such_dag")
+        flights.supplying.register(dag_id="no_such_dag")
     return request.param
 
 

@@ -39,8 +39,8 @@ def test_a_dry_run_says_what_is_at_stake_and_changes_nothing(flights, post):
         "refusal": None,
         "stamp": "",
     }
-    assert not flights.current_pause().paused
-    assert flights.pauses() == []
+    assert not flights.pausing.current_pause().paused
+    assert flights.pausing.pauses() == []
 
 
 def test_a_source_is_paused_and_goes_on_in_the_user_s_own_name(flights, post, offered):
@@ -56,7 +56,7 @@ def test_a_source_is_paused_and_goes_on_in_the_user_s_own_name(flights, post, of
     assert (tried["sentence"], tried["refusal"]) == ("1 claimable partition(s) could be acquired again.", None)
     assert post(paused=False, why="it has changed", stamp=tried["stamp"]).json()["done"]
     assert flights.get_next_partition() is not None
-    said = [(one["action"], one["by"], one["why"]) for one in flights.pauses()]
+    said = [(one["action"], one["by"], one["why"]) for one in flights.pausing.pauses()]
     me = "user-of-['ours']"
     assert said == [("pause", me, "the schema changes"), ("resume", me, "it has changed")]
 
@@ -67,17 +67,17 @@ def test_what_is_offered_is_also_a_command_and_only_for_who_may(flights, offered
 
 
 def test_a_source_that_is_paused_already_is_told_before(flights, post):
-    flights.pause("ana", "first")
+    flights.pausing.pause("ana", "first")
     tried = post("/dry-run", paused=True).json()
     assert tried["refusal"].startswith("Cannot pause source 'flights': it was paused at ")
     again = post(paused=True, why="w", stamp=tried["stamp"]).json()
     assert (again["done"], "who said 'first'" in again["sentence"]) == (False, True)
-    assert len(flights.pauses()) == 1
+    assert len(flights.pausing.pauses()) == 1
 
 
 def test_of_two_who_pause_at_once_one_is_told_who_was_faster(flights, post):
     stamp = post("/dry-run", paused=True).json()["stamp"]
-    flights.pause("ana", "faster")
+    flights.pausing.pause("ana", "faster")
     second = post(paused=True, why="slower", stamp=stamp).json()
     assert not second["done"]
     assert "it was meanwhile paused" in second["sentence"]
@@ -86,25 +86,25 @@ def test_of_two_who_pause_at_once_one_is_told_who_was_faster(flights, post):
 
 def test_what_somebody_resumed_since_it_was_seen_stays_resumed(flights, post):
     """Seen paused, resumed, paused again by another: the one who looked at the first pause ends no second one."""
-    flights.pause("ana", "first")
+    flights.pausing.pause("ana", "first")
     stamp = post("/dry-run", paused=False).json()["stamp"]
-    flights.resume("ana", "over")
-    flights.pause("ben", "second")
+    flights.pausing.resume("ana", "over")
+    flights.pausing.pause("ben", "second")
     assert not post(paused=False, why="w", stamp=stamp).json()["done"]
-    assert flights.current_pause().paused
+    assert flights.pausing.current_pause().paused
 
 
 @pytest.mark.parametrize("why", ["", "  "])
 def test_without_a_reason_nothing_is_paused(flights, post, why):
     answer = post(paused=True, why=why, stamp="")
     assert (answer.status_code, "why" in answer.json()["detail"]) == (422, True)
-    assert not flights.current_pause().paused
+    assert not flights.pausing.current_pause().paused
 
 
 @pytest.mark.parametrize("field", ["by", "user", "actor"])
 def test_nobody_names_another_as_the_one_who_pauses(flights, post, field):
     assert post(paused=True, why="w", stamp="", **{field: "somebody else"}).status_code == 422
-    assert not flights.current_pause().paused
+    assert not flights.pausing.current_pause().paused
 
 
 def test_a_store_that_stops_answering_is_said_without_its_host(flights, post, monkeypatch):

@@ -108,7 +108,7 @@ def test_only_an_address_of_a_page_is_given_to_follow(flights, get, said, given)
 
 
 def test_the_sources_of_another_deployment_are_not_shown(flights, get, monkeypatch, tmp_path):
-    SourceCoordinator(flights.store, "flights", "somebody", "eu").register(dag_id=TEAM_DAG)
+    SourceCoordinator(flights.store, "flights", "somebody", "eu").supplying.register(dag_id=TEAM_DAG)
     shown = lambda: [one["source"] for one in get("sources").json()["stores"][0]["sources"]]  # noqa: E731
     assert shown() == ["eu|flights|PARTITION", "flights|PARTITION"]
     connection = json.loads(os.environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])
@@ -119,7 +119,7 @@ def test_the_sources_of_another_deployment_are_not_shown(flights, get, monkeypat
 
 
 def test_a_tab_shows_the_sources_of_its_dag_only(flights, get):
-    SourceCoordinator(flights.store, "sales", "somebody").register(dag_ids=[OPEN_DAG, TEAM_DAG])
+    SourceCoordinator(flights.store, "sales", "somebody").supplying.register(dag_ids=[OPEN_DAG, TEAM_DAG])
     for dag, shown in (
         (None, ["flights", "sales"]),
         (TEAM_DAG, ["flights", "sales"]),

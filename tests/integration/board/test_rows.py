@@ -42,7 +42,7 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
             connection.execute(_HISTORY)
             connection.execute("VACUUM (ANALYZE) coordination_history")
         store = open_store(url)
-        SourceCoordinator(store, SOURCE, "somebody").register_dag(OPEN_DAG)
+        SourceCoordinator(store, SOURCE, "somebody").supplying.register_dag(OPEN_DAG)
         store.close()
         yield url
 

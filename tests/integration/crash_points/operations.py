@@ -127,18 +127,18 @@ def following(setup: Setup) -> Operate:
 
 def follow_up(setup: Setup, one: SourceCoordinator) -> None:
     """Do what all notes say: only what has ended well may be there, and it may be done twice."""
-    for note in one.follow_ups():
+    for note in one.follow_ups.follow_ups():
         seen = setup.process().partition(note.key)
         assert seen is not None
         assert seen.status == "COMPLETED", "something follows what was not completed"
         setup.notes["done"].append((note.key, note.text))
-        one.clear_follow_up(note)
+        one.follow_ups.clear_follow_up(note)
 
 
 def what_followed(setup: Setup, one: SourceCoordinator) -> object:
     """Do what is left, as the source's next supplier task does it; return all that was ever done, and what is left."""
     follow_up(setup, one)
-    return sorted(set(setup.notes["done"])), list(one.follow_ups())
+    return sorted(set(setup.notes["done"])), list(one.follow_ups.follow_ups())
 
 
 ENDING = (
@@ -178,17 +178,17 @@ def finishing_parent_and_next(setup: Setup) -> Operate:
 
 def finishing_by_hand(setup: Setup) -> Operate:
     create_family(setup, setup.process())
-    return lambda dying: dying.finish("a", by="ana", why="a test")
+    return lambda dying: dying.people.finish("a", by="ana", why="a test")
 
 
 def finish_again(setup: Setup, one: SourceCoordinator) -> None:
     seen = one.partition("a")
     if seen is not None and seen.status != "COMPLETED":
-        one.finish("a", by="ana", why="a test")
+        one.people.finish("a", by="ana", why="a test")
 
 
 def clean_up(setup: Setup, one: SourceCoordinator) -> object:
-    return one.clean_up(gone=["a", "b"])
+    return one.cleaning.clean_up(gone=["a", "b"])
 
 
 def cleaning_up(setup: Setup) -> Operate:
@@ -226,12 +226,12 @@ def half_done(setup: Setup) -> Any:
 
 def retaking(setup: Setup) -> Operate:
     half_done(setup)
-    return lambda dying: acquired(setup.process(2, dying.store).retake("a"))
+    return lambda dying: acquired(setup.process(2, dying.store).tries.retake("a"))
 
 
 def adopting(setup: Setup) -> Operate:
     fence = half_done(setup).fence
-    return lambda dying: acquired(setup.process(2, dying.store).adopt("a", fence))
+    return lambda dying: acquired(setup.process(2, dying.store).tries.adopt("a", fence))
 
 
 def beginning(setup: Setup) -> Operate:
@@ -250,7 +250,7 @@ def beginning_second(setup: Setup) -> Operate:
 def ended_for(setup: Setup, one: SourceCoordinator, *, fails: bool) -> object:
     """End a tenure for its dead driver; the next try finds the same fence in its notes, and does it again."""
     fence = setup.notes["fence"]
-    return one.fail_for_dead_owner("a", fence, "boom") if fails else one.give_up_for_dead_owner("a", fence)
+    return one.tries.fail_for_dead_owner("a", fence, "boom") if fails else one.tries.give_up_for_dead_owner("a", fence)
 
 
 def ending_for_driver(fails: bool) -> Callable[[Setup], Operate]:
@@ -301,24 +301,24 @@ def present(setup: Setup) -> Partition:
 
 def asking(setup: Setup) -> Operate:
     seen = wanted(setup)
-    return lambda dying: dying.ask(seen, MINUTE)
+    return lambda dying: dying.workers.ask(seen, MINUTE)
 
 
 def ask_again(setup: Setup, one: SourceCoordinator) -> None:
     """Ask when the time of the one that has died is over at the latest; then take what its owner does not hand over."""
     seen = present(setup)
-    if not one.ask(seen, MINUTE):
+    if not one.workers.ask(seen, MINUTE):
         setup.clock.advance(MINUTE)
-        assert one.ask(seen, MINUTE), "who has asked and died is waited for too long"
+        assert one.workers.ask(seen, MINUTE), "who has asked and died is waited for too long"
     setup.clock.advance(MINUTE)
-    setup.work(one, acquired(one.steal(seen)))
+    setup.work(one, acquired(one.workers.steal(seen)))
 
 
 def stealing(setup: Setup) -> Operate:
     seen = wanted(setup)
-    assert setup.process().ask(seen, MINUTE)
+    assert setup.process().workers.ask(seen, MINUTE)
     setup.clock.advance(MINUTE)
-    return lambda dying: acquired(dying.steal(seen))
+    return lambda dying: acquired(dying.workers.steal(seen))
 
 
 def go_on(setup: Setup, one: SourceCoordinator) -> None:
@@ -335,15 +335,15 @@ def handing_over(setup: Setup) -> Operate:
     """Hand over to another task, which has asked."""
     lease = half_done(setup)
     setup.notes["seen"] = seen = present(setup)
-    assert setup.process(task="asker").ask(seen, MINUTE)
-    return lambda dying: dying.hand_over(lease)
+    assert setup.process(task="asker").workers.ask(seen, MINUTE)
+    return lambda dying: dying.workers.hand_over(lease)
 
 
 def take_over(setup: Setup, one: SourceCoordinator) -> None:
     """Take what was asked for: it is free, or its owner has died and its time is over."""
     setup.clock.advance(MINUTE)
     asker = setup.process(task="asker")
-    setup.work(asker, acquired(asker.steal(setup.notes["seen"]) or asker.acquire_partition("a")))
+    setup.work(asker, acquired(asker.workers.steal(setup.notes["seen"]) or asker.acquire_partition("a")))
 
 
 WANTING = (
@@ -393,7 +393,7 @@ def action(
     """
 
     def act(one: SourceCoordinator) -> object:
-        return getattr(one, name)("a", by="ana", why="a test")
+        return getattr(one.people, name)("a", by="ana", why="a test")
 
     def prepare(setup: Setup) -> Operate:
         before(setup)

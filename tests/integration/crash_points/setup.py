@@ -86,13 +86,13 @@ class Setup:
 
     def drain(self, one: SourceCoordinator) -> None:
         """Go on with what this task holds, then work until nothing is left that does not wait for a person."""
-        for held in one.held_by_task():
-            if (lease := one.retake(held.key)) is not None:
+        for held in one.tries.held_by_task():
+            if (lease := one.tries.retake(held.key)) is not None:
                 self.work(one, lease)
         for _ in range(ROUNDS):
             while (lease := one.get_next_partition()) is not None:
                 self.work(one, lease)
-            left = one.outlook()
+            left = one.looking.outlook()
             if not (left.claimable or left.assigned or left.waiting or left.blocked):
                 return
             self.clock.advance(LEASE)
@@ -109,7 +109,7 @@ class Setup:
             "rows": {head.key: head.rows for head in heads},
             "parked": [p.key for p in partitions if p.parked],
             "not done": [p.key for p in partitions if p.status is not PartitionStatus.COMPLETED and not p.parked],
-            "global state": one.global_state(),
+            "global state": one.supplying.global_state(),
         }
 
 

@@ -113,6 +113,6 @@ def test_the_newest_month_publishes_what_is_there_and_comes_back_for_the_rest(jo
     assert newest.month.status is PartitionStatus.CLOSED
     first_half = [small_month[0], *[line for line in small_month[1:] if int(line.split(b",")[2]) <= 15]]
     assert digests(spark, newest) == {"2013-02": digest_of(first_half)}
-    newest.coordinator.reopen("2013-02", by="test", why="not to wait for it")
+    newest.coordinator.people.reopen("2013-02", by="test", why="not to wait for it")
     assert newest.drain(job, spark).completed == 1
     assert digests(spark, newest) == {"2013-02": digest_of(small_month)}

@@ -62,7 +62,7 @@ def test_every_order_is_published_once(kinesis: Any, spark: Any, tmp_path: Any) 
         orders.split(shard, MIDDLE)
         order(orders, range(20, 40))
         for closed in one.partitions(PartitionStatus.CLOSED):
-            one.reopen(closed.key, by="ana", why="a minute is long")
+            one.people.reopen(closed.key, by="ana", why="a minute is long")
         read(supplier)
     rows = read_completed(spark, store=store, source="orders", dataset="orders").collect()
     assert sorted(row.id for row in rows) == [*range(40), *range(100, 110)]

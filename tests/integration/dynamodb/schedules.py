@@ -243,7 +243,7 @@ class Schedule:
         states = {p.key: (p.status, p.parked) for p in last.partitions()}
         assert set(states) == set(KEYS)
         assert all(status is S.COMPLETED or parked for status, parked in states.values()), f"L1: {states}"
-        assert last.outlook().assigned == 0
+        assert last.looking.outlook().assigned == 0
 
     def _check_what_was_told(self) -> None:
         assert not self.sure - self.watcher.marks, "S6: done, and not in the store"
@@ -347,7 +347,8 @@ class Schedule:
 
     def act(self, worker: Worker) -> None:
         action = self._random.choice(["release", "park", "reopen", "reopen", "reset", "reset", "retract", "delete"])
-        self._told(lambda mark: getattr(worker.coordinator, action)(self._random.choice(KEYS), by="ana", why=mark))
+        people = worker.coordinator.people
+        self._told(lambda mark: getattr(people, action)(self._random.choice(KEYS), by="ana", why=mark))
 
     def pause(self, worker: Worker) -> None:
         self._clock.advance(self._random.choice([0.1, 1, 1, 5, 20, 70]))

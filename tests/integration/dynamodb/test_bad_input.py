@@ -312,7 +312,7 @@ def test_a_corrupt_attribute_is_named(shared: SharedTable, name: str, value: dic
     one.create_partitions(["k"])
     shared.set("k", **{name: value})
     shown = "blocks" if name == "staged" else name
-    for call in (lambda: one.partition("k"), one.partitions, lambda: one.reset("k", by="ana", why="corrupt")):
+    for call in (lambda: one.partition("k"), one.partitions, lambda: one.people.reset("k", by="ana", why="corrupt")):
         with pytest.raises(InvalidInputError) as raised:
             call()
         assert str(raised.value).startswith(f"{shown}={problem}")
@@ -334,7 +334,7 @@ def test_no_corrupt_attribute_leaks_an_error_of_python(
         one.sweep,
         one.claimable,
         one.counts,
-        one.outlook,
+        one.looking.outlook,
         lambda: one.create_partitions(["k"]),
     ]
     for call in calls:

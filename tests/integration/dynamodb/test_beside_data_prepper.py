@@ -28,7 +28,7 @@ CALLS: dict[str, Callable[[SourceCoordinator], object]] = {
     "page": lambda one: one.partitions(),
     "count": lambda one: one.counts(),
     "sweep": lambda one: one.sweep(),
-    "release": lambda one: one.release(key(0), by="ana", why="stuck"),
+    "release": lambda one: one.people.release(key(0), by="ana", why="stuck"),
     "create": lambda one: one.create_partitions([key(0)]),
 }
 
@@ -110,8 +110,8 @@ def test_c3_it_is_never_nothing_to_do(snapshot: Snapshot, prepper: DataPrepper, 
 
 OTHERS: dict[str, Callable[[SourceCoordinator], object]] = {
     "create": lambda one: one.create_partitions(["of its own"]),
-    "reset": lambda one: one.reset(key(8), by="ana", why="again"),
-    "park": lambda one: one.park(key(8), by="ana", why="wait"),
+    "reset": lambda one: one.people.reset(key(8), by="ana", why="again"),
+    "park": lambda one: one.people.park(key(8), by="ana", why="wait"),
 }
 
 
@@ -294,7 +294,7 @@ def test_c2_what_is_parked_waits_behind_what_is_closed(snapshot: Snapshot, prepp
     drained(one)
     one.create_partitions(["parked", "closed"])
     one.close(acquired(one.get_next_partition(hint="closed")), reopen_after=60 * MINUTE)
-    one.park("parked", by="ana", why="bad")
+    one.people.park("parked", by="ana", why="bad")
     assert prepper.acquire() is None
     snapshot.clock.advance(61 * MINUTE)
     assert [prepper.acquire(), prepper.acquire()] == ["closed", "parked"]

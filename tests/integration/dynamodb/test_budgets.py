@@ -135,7 +135,7 @@ def _first_two_together(client: Any) -> Iterator[None]:
 
 def test_creating_is_one_put_for_each_some_at_a_time(counted: Counted) -> None:
     place = counted.place()
-    place.c.register()
+    place.c.supplying.register()
     with counted.requests.counted() as tally, _first_two_together(counted.engine.client):
         place.c.create_partitions(map(str, range(50)))
     assert tally.sent == Counter(PutItem=50)

@@ -46,7 +46,7 @@ def edges(engine: Engine, table: str) -> list[str]:
 def test_what_was_cleaned_up_is_forgotten_in_a_week(one: SourceCoordinator, engine: Engine, table: str) -> None:
     assert it.EXPIRATION not in raw(engine, table, "p")
     before = one.store.now()
-    assert one.clean_up(timedelta(microseconds=1)).keys == ("p",)
+    assert one.cleaning.clean_up(timedelta(microseconds=1)).keys == ("p",)
     gone = raw(engine, table, "p")
     assert 0 <= int(gone[it.EXPIRATION]) - int((before + TOMBSTONE_LIFE).timestamp()) < 60
     assert it.COMBINATION not in gone
@@ -55,7 +55,7 @@ def test_what_was_cleaned_up_is_forgotten_in_a_week(one: SourceCoordinator, engi
 def test_whose_parent_it_was_is_forgotten_at_once(one: SourceCoordinator, engine: Engine, table: str) -> None:
     one.create_partitions(["q", PartitionIdentifier("d", parents=["q", "c"])])
     assert edges(engine, table) == ["d", "c", "d"]
-    assert one.clean_up(gone=["p"]).keys == ("p",)
+    assert one.cleaning.clean_up(gone=["p"]).keys == ("p",)
     assert edges(engine, table) == ["d", "d"]
     assert [child.key for child in one.store.children(SOURCE, "c", None, 9)] == ["d"]
 
@@ -64,7 +64,7 @@ def test_more_children_than_one_transaction_takes_are_no_hindrance(
     one: SourceCoordinator, engine: Engine, table: str
 ) -> None:
     one.create_partitions(PartitionIdentifier(f"c{number:03}", parents=["p"]) for number in range(TOGETHER + 20))
-    assert one.clean_up(gone=["p"]).keys == ("p",)
+    assert one.cleaning.clean_up(gone=["p"]).keys == ("p",)
     assert len(edges(engine, table)) == 21
     one.create_partitions([PartitionIdentifier("late", parents=["p"])])
     late = one.partition("late")
@@ -80,8 +80,8 @@ def test_more_that_stand_still_than_are_counted_are_not_about_to_move(
     one.create_partitions([f"p{number}" for number in range(5)])
     one.create_partitions(PartitionIdentifier(f"w{number}", parents=["p0"]) for number in range(5))
     for number in range(5):
-        one.park(f"p{number}", by="ana", why="a test")
-    seen = one.outlook()
+        one.people.park(f"p{number}", by="ana", why="a test")
+    seen = one.looking.outlook()
     assert (seen.claimable, seen.waiting, seen.parked, seen.blocked) == (0, 0, 3, 3)
 
 
@@ -92,5 +92,5 @@ def test_a_parent_that_stands_as_releasing_stands_nowhere_afterwards(
     stands = {it.AWAITED: "0" * 24, it.COMBINATION: blocked(SOURCE), it.STANDING: RELEASING}
     item = raw(engine, table, "p") | stands
     engine.client.put_item(TableName=table, Item=it.typed(item))
-    assert one.clean_up(gone=["p"]).keys == ("p",)
+    assert one.cleaning.clean_up(gone=["p"]).keys == ("p",)
     assert not stands.keys() & raw(engine, table, "p").keys()

@@ -100,10 +100,10 @@ def test_a_person_s_release_has_its_row_and_its_audit(started: Any) -> None:
     flights = started()
     flights.create_partitions(["a"])
     flights.acquire_partition("a")
-    flights.release("a", by="ana", why="its machine is gone")
+    flights.people.release("a", by="ana", why="its machine is gone")
     [past] = flights.history("a")
     assert past.owner == OWNER
-    assert [each["by"] for each in flights.actions("a")] == ["ana"]
+    assert [each["by"] for each in flights.looking.actions("a")] == ["ana"]
 
 
 def test_more_than_eight_are_remembered_and_those_of_a_source_the_newest_first(started: Any, clock: FakeClock) -> None:
@@ -113,7 +113,7 @@ def test_more_than_eight_are_remembered_and_those_of_a_source_the_newest_first(s
         flights.give_up(flights.acquire_partition(key))
         clock.advance(1)
     assert [past.token for past in flights.history("a")] == list(range(1, 11))
-    found = flights.past_tenures(5)
+    found = flights.looking.past_tenures(5)
     newest = sorted(found, key=lambda past: past.ended_at, reverse=True)
     assert [(past.key, past.token) for past in newest] == [("b", 10), ("a", 10), ("b", 9), ("a", 9), ("b", 8)]
 
@@ -149,7 +149,7 @@ def test_rows_are_no_partitions_and_no_other_writer_s(started: Any) -> None:
     assert [each.key for each in again.partitions()] == ["a"]
     assert [source for source, _ in again.store.sources()] in ([], ["flights|PARTITION"])
     assert again.get_next_partition() is None
-    assert again.outlook().completed == 1
+    assert again.looking.outlook().completed == 1
 
 
 def test_what_is_not_asked_for_costs_nothing(started: Any, engine: Engine) -> None:
@@ -159,7 +159,7 @@ def test_what_is_not_asked_for_costs_nothing(started: Any, engine: Engine) -> No
     with Requests(engine.client).counted() as tally:
         flights.complete(flights.acquire_partition("a"))
     assert tally.sent["PutItem"] == 0
-    assert not flights.past_tenures()
+    assert not flights.looking.past_tenures()
     [past] = flights.history("a")
     assert (past.outcome, past.owner) == (Outcome.COMPLETED, None), "as the ring says"
 
@@ -233,7 +233,7 @@ def test_a_row_has_the_accounting_that_its_owner_has_left(started: Any, counted:
     last.complete(last.acquire_partition("a"), [Block("clean", "/out/b1", "b1", 1, 10)], counted=COUNTED)
     expected = [counted, counted, counted + COUNTED]
     assert [past.accounting for past in started().history("a")] == expected
-    assert sorted(past.token for past in task.past_tenures() if past.accounting in expected) == [1, 2, 3]
+    assert sorted(past.token for past in task.looking.past_tenures() if past.accounting in expected) == [1, 2, 3]
     assert published_accounting(task.store, "flights", "clean").read == counted.read + 3
 
 

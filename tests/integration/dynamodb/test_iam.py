@@ -50,22 +50,22 @@ def set_up(run: Run) -> None:
 def work(run: Run) -> None:
     """What operators, sensor, driver and people do."""
     flights = run.coordinator()
-    flights.register()
-    flights.check_known()
+    flights.supplying.register()
+    flights.looking.check_known()
     flights.create_partitions(["2013-01", "2013-02", "2013-03"])
     lease = flights.get_next_partition(hint=flights.claimable()[0])
     lease = flights.save_progress_state(flights.renew(lease), {"text": "too large for the partition's item" * 100})
     following = flights.complete_and_get_next(lease, [Block("clean", "/out/1", "0" * 64, 1, 1)])
     flights.close(following, reopen_after=timedelta(seconds=1), then="[]")
-    for note in flights.follow_ups():
-        flights.clear_follow_up(note)
+    for note in flights.follow_ups.follow_ups():
+        flights.follow_ups.clear_follow_up(note)
     assert flights.get_next_partition()
     run.clock.advance(LEASE * 2)
     assert flights.claimable()
     assert flights.sweep().reclaimed == 1
-    flights.release(flights.get_next_partition().partition.key, by="ana", why="stuck")
-    flights.retract("2013-01", by="ana", why="wrong")
-    flights.reset("2013-01", by="ana", why="again")
+    flights.people.release(flights.get_next_partition().partition.key, by="ana", why="stuck")
+    flights.people.retract("2013-01", by="ana", why="wrong")
+    flights.people.reset("2013-01", by="ana", why="again")
     hand_over(run)
     assert flights.get_next_partition()
     read(run)
@@ -77,18 +77,18 @@ def hand_over(run: Run) -> None:
     earlier.create_partitions(["2013-04"])
     lease = earlier.acquire_partition("2013-04")
     earlier.begin("2013-04", lease.fence)
-    assert [partition.key for partition in later.held_by_task()] == ["2013-04"]
-    assert later.adopt("2013-04", lease.fence)
-    last.give_up(last.retake("2013-04"))
+    assert [partition.key for partition in later.tries.held_by_task()] == ["2013-04"]
+    assert later.tries.adopt("2013-04", lease.fence)
+    last.give_up(last.tries.retake("2013-04"))
     last.fail(last.acquire_partition("2013-04"), "out of memory")
-    for action in (last.park, last.reopen, last.delete):
+    for action in (last.people.park, last.people.reopen, last.people.delete):
         action("2013-04", by="ana", why="a test")
 
 
 def read(run: Run) -> None:
     """What a board, a report and ``read_completed`` do; there is a lease that seems to have ended."""
     flights = run.coordinator()
-    flights.check_known()
+    flights.looking.check_known()
     run.clock.advance(LEASE * 3)
     assert sum(flights.counts().values()) == 3
     assert len(flights.partitions(status=PartitionStatus.UNASSIGNED)) == 2
@@ -96,7 +96,7 @@ def read(run: Run) -> None:
     assert len(run.store.heads(partition.source, "clean")) == 1
     assert len(run.store.audit(partition.source, "2013-01")) == 2
     assert len(flights.claimable()) == 3
-    assert flights.outlook().assigned == 1
+    assert flights.looking.outlook().assigned == 1
 
 
 SCENARIOS: dict[Role, Callable[[Run], None]] = {Role.SETUP: set_up, Role.WORKER: work, Role.READER: read}

@@ -190,7 +190,7 @@ def test_a_tombstone_gives_its_endings_to_who_is_made_in_its_place(
     one.renew(lease := one.acquire())
     one.c.close(lease, timedelta(0))
     before = endings(shared)
-    one.c.delete("k", by="ana", why="a test")
+    one.c.people.delete("k", by="ana", why="a test")
     one.c.create_partitions(["p", PartitionIdentifier("k", parents=parents)])
     assert endings(shared) == before
     assert ASIDE not in shared.item("k")

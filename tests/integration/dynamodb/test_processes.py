@@ -124,7 +124,7 @@ SHIFTED = """
     datetime.datetime = Shifted
     from tests.integration.dynamodb.workers import coordinator
     one = coordinator(sys.argv[1], 1)
-    assert abs((one._clock.now() - one.store.now()).total_seconds()) > 80_000
+    assert abs((one._core.clock.now() - one.store.now()).total_seconds()) > 80_000
     assert one.get_next_partition() is None, "it took a lease that lasts, or one that is not due"
     assert one.sweep().total == 0
     print("asked", flush=True)

@@ -142,7 +142,7 @@ def test_s10_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(
         awake.set()
         with pytest.raises(PartitionNotOwnedError):
             pausing.result(20)
-        assert other.global_state() == {"cursor": 200}
+        assert other.supplying.global_state() == {"cursor": 200}
         yield "201"
         yield Checkpoint({"cursor": 201})
 
@@ -151,7 +151,7 @@ def test_s10_a_paused_supplier_neither_resets_the_state_nor_frees_the_lease(
         assert asleep.wait(20)
         clock.advance(TIMEOUT)
         assert other.run_supplier(newer).ran
-    assert other.global_state() == {"cursor": 201}
+    assert other.supplying.global_state() == {"cursor": 201}
 
 
 def test_s14_corrupt_progress_is_an_error_and_stays(shared: SharedTable, clock: FakeClock) -> None:
@@ -222,11 +222,11 @@ def test_s4_ttl_removes_nothing_under_an_owner(local: Engine, table: str, clock:
     one = shared.coordinator()
     one.create_partitions(["again", "closed", "failed", "given up", "held", "new", "parked"])
     one.complete(acquired(one.acquire_partition("again")))
-    one.reset("again", by="ana", why="again")
+    one.people.reset("again", by="ana", why="again")
     one.close(acquired(one.acquire_partition("closed")), TIMEOUT)
     one.fail(acquired(one.acquire_partition("failed")), "boom")
     one.give_up(acquired(one.acquire_partition("given up")))
-    one.park("parked", by="ana", why="later")
+    one.people.park("parked", by="ana", why="later")
     held = one.save_progress_state(acquired(one.acquire_partition("held")), "x" * 1000, [block("b1")])
     one.run_supplier(lambda state: state.update(cursor=1) or ["more"])
     assert shared.expire() == []
@@ -240,7 +240,7 @@ def test_s1_a_zombie_of_a_deleted_partition_is_refused_in_its_next_life(shared: 
     zombie, owner = shared.coordinator(), shared.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
-    owner.delete("k", by="ana", why="wrong range")
+    owner.people.delete("k", by="ana", why="wrong range")
     assert owner.create_partitions(["k"]).created == 1
     held = acquired(owner.get_next_partition())
     assert held.fence.token > old.fence.token
@@ -256,7 +256,7 @@ def test_s2_a_zombie_is_refused_when_even_the_tombstone_is_gone(shared: SharedTa
     zombie, owner = shared.coordinator(), shared.coordinator()
     zombie.create_partitions(["k"])
     old = acquired(zombie.get_next_partition())
-    owner.delete("k", by="ana", why="wrong range")
+    owner.people.delete("k", by="ana", why="wrong range")
     assert shared.expire() == ["k"]
     with pytest.raises(PartitionNotFoundError):
         zombie.renew(old)

@@ -127,7 +127,7 @@ def test_what_a_person_parked_since_is_not_taken(
     index.catch_up()
     clock.advance(TIMEOUT)
     for key in ("closed", "new"):
-        owner.park(key, by="ana", why="wait")
+        owner.people.park(key, by="ana", why="wait")
     assert other.get_next_partition() is None
     assert other.sweep().total == 0
     assert all(partition.parked for partition in other.partitions())

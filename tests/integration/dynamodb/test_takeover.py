@@ -124,13 +124,13 @@ def test_the_supplier_goes_on_with_the_global_state(local: Engine, local_table: 
     created = one.run_supplier(supplier).created
     assert seen == [{"lastScan": "2026-11-20T00:00:00Z"}]
     assert (created.created, created.existing) == (3, 9)
-    assert one.global_state() == {"lastScan": "2026-11-21T00:00:00Z"}
+    assert one.supplying.global_state() == {"lastScan": "2026-11-21T00:00:00Z"}
 
 
 def test_its_sources_are_known(local: Engine, local_table: str):
     """Commands and operators refuse sources that the store has never seen."""
     one = Snapshot(local, local_table, "01").taken_over()
-    one.check_known()
+    one.looking.check_known()
     assert one.store.sources() == [("env1|s3-pipeline|PARTITION", {})]
 
 
@@ -148,7 +148,7 @@ def test_again_changes_nothing(local: Engine, local_table: str):
     """Not what was taken over, and not what has been done since; nor what was registered."""
     snapshot = Snapshot(local, local_table, "03")
     one = snapshot.taken_over()
-    one.register(dags=["flights"])
+    one.supplying.register(dags=["flights"])
     held = acquired(one.get_next_partition())
     before = snapshot.items()
     again = snapshot.store()

@@ -36,7 +36,7 @@ def test_a_person_lets_an_unreadable_one_go_on(local: Engine, local_table: str):
     snapshot = Snapshot(local, local_table, "01")
     snapshot.before += poisoned()
     one = snapshot.taken_over()
-    one.reopen("bad time", by="ana", why="seen")
+    one.people.reopen("bad time", by="ana", why="seen")
     assert [partition.key for partition in drained(one)] == ["bad time"]
 
 

@@ -51,7 +51,7 @@ def drain(url: str, number: int, log: Path, harm: int | None) -> None:
 def _next(one: SourceCoordinator) -> Lease | None:
     """Return a lease; wait while others hold what is left."""
     while (lease := one.get_next_partition()) is None:
-        if one.outlook().assigned == 0:
+        if one.looking.outlook().assigned == 0:
             return None
         time.sleep(0.2)
     return lease

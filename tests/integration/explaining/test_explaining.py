@@ -69,7 +69,7 @@ def _url(name: str, folder: Path) -> str:
 def _coordinator(store: PartitionStore, **settings: Any) -> SourceCoordinator:
     limits = {"max_failures": 2, "max_lost_leases": 1}
     coordinator = SourceCoordinator(store, "flights", OWNER, **(limits | settings))
-    coordinator.register()
+    coordinator.supplying.register()
     return coordinator
 
 
@@ -144,9 +144,9 @@ def test_what_fails_is_delayed_and_then_parked(flights, clock):
     _said(flights, Reason.WAITING, "class: new")
     flights.fail(flights.acquire_partition("2013-01"), "No disk")
     _said(flights, Reason.PARKED, "is parked after 2 failures in a row: No disk.")
-    flights.retract("2013-01", by="eva", why="wrong rows")
+    flights.people.retract("2013-01", by="eva", why="wrong rows")
     _said(flights, Reason.PARKED, "is parked after 2 failures in a row: No disk.")
-    flights.reopen("2013-01", by="ana", why="a larger disk")
+    flights.people.reopen("2013-01", by="ana", why="a larger disk")
     _said(flights, Reason.WAITING, "first in the order (class: reopened)")
 
 
@@ -168,13 +168,13 @@ def test_what_a_person_has_parked_and_deleted(flights, clock, held):
     clock.advance(HOUR)
     if held:
         flights.acquire_partition("2013-01")
-    flights.park("2013-01", by="ana", why="a bad file")
+    flights.people.park("2013-01", by="ana", why="a bad file")
     _said(flights, Reason.PARKED, "by 'ana', who said 'a bad file'.")
     clock.advance(1)  # DynamoDB orders people's actions by their time
-    flights.retract("2013-01", by="eva", why="wrong rows")
+    flights.people.retract("2013-01", by="eva", why="wrong rows")
     _said(flights, Reason.PARKED, "by 'ana', who said 'a bad file'.")
     clock.advance(1)
-    flights.delete("2013-01", by="leo", why="not needed")
+    flights.people.delete("2013-01", by="leo", why="not needed")
     _said(flights, Reason.DELETED, "was deleted at", "by 'leo', who said 'not needed'.")
 
 
@@ -182,7 +182,7 @@ def test_what_is_done_says_what_it_has_published(flights):
     block = Block("clean", "flights/k/1-n", "0" * 64, 1234, 5)
     flights.complete(flights.acquire_partition("2013-01"), [block])
     _said(flights, Reason.DONE, "is done since 2026-01-01", "1,234 rows in dataset 'clean'.")
-    flights.retract("2013-01", by="ana", why="wrong")
+    flights.people.retract("2013-01", by="ana", why="wrong")
     _said(flights, Reason.DONE, "what it published was taken back.")
     flights.complete(flights.acquire_partition("2013-02"))
     _said(flights, Reason.DONE, "it has published nothing.", key="2013-02")
@@ -221,7 +221,7 @@ def _asked(flights: SourceCoordinator, key: str) -> list[str]:
 
 
 def _coordinator_of(flights: SourceCoordinator, store: PartitionStore) -> SourceCoordinator:
-    return SourceCoordinator(store, flights.source, OWNER, clock=flights._clock)
+    return SourceCoordinator(store, flights.source, OWNER, clock=flights._core.clock)
 
 
 ASKED = {
@@ -244,10 +244,10 @@ def large(request: pytest.FixtureRequest, clock: FakeClock, tmp_path: Path) -> S
     flights = _coordinator(store, clock=clock)
     flights.create_partitions([*(f"k{n:05}" for n in range(MANY)), *list(ASKED)[:5]])
     flights.acquire_partition("held")
-    flights.park("parked", by="ana", why="bad")
+    flights.people.park("parked", by="ana", why="bad")
     blocks = [Block(f"d{n:03}", "a/b", "0" * 64, 1, 1) for n in range(MOST_HEADS + 10)]
     flights.complete(flights.acquire_partition("done"), blocks)
-    flights.delete("deleted", by="ana", why="bad")
+    flights.people.delete("deleted", by="ana", why="bad")
     return flights
 
 
@@ -285,9 +285,9 @@ def test_d_each_question_is_one_statement_on_sqlite(tmp_path, clock, key):
     flights = _coordinator(store, clock=clock)
     flights.create_partitions([*list(ASKED)[:5]])
     flights.acquire_partition("held")
-    flights.park("parked", by="ana", why="bad")
+    flights.people.park("parked", by="ana", why="bad")
     flights.complete(flights.acquire_partition("done"))
-    flights.delete("deleted", by="ana", why="bad")
+    flights.people.delete("deleted", by="ana", why="bad")
     with _heard_by_sqlite(store) as sent:
         flights.explain(key)
     assert len(sent) == len(ASKED[key])
@@ -307,7 +307,7 @@ def test_postgresql_by_the_server_s_clock(postgres_store_url):
     flights.create_partitions(["2013-01", "2013-02", "2013-03", "2013-04", "2013-05"])
     flights.complete(flights.acquire_partition("2013-02"))
     flights.close(flights.acquire_partition("2013-03"), reopen_after=HOUR)
-    flights.park("2013-04", by="ana", why="bad")
+    flights.people.park("2013-04", by="ana", why="bad")
     flights.acquire_partition("2013-05")
     tape = Tape()
     tape.heading("explain")

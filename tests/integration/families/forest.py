@@ -119,7 +119,7 @@ class Forest:
 
 def moves(one: SourceCoordinator) -> bool:
     """Return whether anything moves, now or later, without a person."""
-    seen = one.outlook()
+    seen = one.looking.outlook()
     return bool(seen.claimable or seen.assigned or seen.waiting)
 
 

@@ -100,7 +100,7 @@ def test_s19_a_child_that_is_made_anew_meanwhile_waits_for_its_new_parent(
     store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def anew(other: SourceCoordinator) -> None:
-        other.delete("c", by="ana", why="a test")
+        other.people.delete("c", by="ana", why="a test")
         other.create_partitions([PartitionIdentifier("c", parents=["q"])])
 
     one = family(store, "p")
@@ -114,7 +114,7 @@ def test_s2_who_has_lost_the_lease_meanwhile_completes_nothing(
     store: DynamoDBStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = family(store, "p")
-    crossed(monkeypatch, store, lambda other: other.release("p", by="ana", why="a test"))
+    crossed(monkeypatch, store, lambda other: other.people.release("p", by="ana", why="a test"))
     with pytest.raises(Exception, match="is not owned under fence"):
         complete(one, "p")
     assert waits(one, "c") == ("p",)
@@ -159,9 +159,9 @@ def test_s20_what_a_transaction_does_not_take_a_sweep_finds(
     with monkeypatch.context() as patch:
         patch.setattr(Children, "release_all", lambda *_: 0)
         complete(one, "p")
-    assert one.outlook().blocked == len(many)
+    assert one.looking.outlook().blocked == len(many)
     assert sum(one.sweep().released for _ in range(5)) == len(many)
-    assert one.outlook().blocked == 0
+    assert one.looking.outlook().blocked == 0
     parent = one.partition("p")
     assert parent is not None
     assert parent.awaited_op is None
@@ -175,7 +175,7 @@ def reset_before_look(monkeypatch: pytest.MonkeyPatch, store: DynamoDBStore, num
     def waiting(self: Children, *given: Any) -> Any:
         if next(looks) == number:
             other = coordinator(store, "other")
-            other.reset("p", by="ana", why="a test")
+            other.people.reset("p", by="ana", why="a test")
             other.create_partitions([PartitionIdentifier("late", parents=["p"])])
         return whole(self, *given)
 
@@ -186,7 +186,7 @@ def check_late_waits_for_the_second_end(one: SourceCoordinator) -> None:
     assert waits(one, "late") == ("p",)
     assert one.acquire_partition("late") is None
     complete(one, "p")
-    assert (waits(one, "late"), one.outlook().blocked) == ((), 0)
+    assert (waits(one, "late"), one.looking.outlook().blocked) == ((), 0)
 
 
 def test_s19_who_is_created_after_a_reset_is_not_released_with_the_others(

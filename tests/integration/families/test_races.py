@@ -58,7 +58,7 @@ def test_s20_no_child_is_left_waiting(url: str, families: int) -> None:
     race = Race(url, families)
     race.run()
     one = coordinator(open_store(url), "looks")
-    assert (stuck(race), one.outlook().blocked, one.sweep().released) == ([], 0, 0)
+    assert (stuck(race), one.looking.outlook().blocked, one.sweep().released) == ([], 0, 0)
     drained = 0
     while (lease := one.get_next_partition()) is not None:
         assert json.dumps(lease.partition.waits_for) == "[]"

@@ -92,11 +92,11 @@ def _killed(one: SourceCoordinator, url: str, made: Callable[[str], Any], point:
     seen = one.partition(key)
     assert seen is not None
     assert OTHER in there()
-    found = seen.status, len(MEANT) + 1 - len(there()), len(list(one.follow_ups(key)))
+    found = seen.status, len(MEANT) + 1 - len(there()), len(list(one.follow_ups.follow_ups(key)))
     if seen.status is PartitionStatus.ASSIGNED:
         assert seen.fence is not None
-        assert one.give_up_for_dead_owner(key, seen.fence)
+        assert one.tries.give_up_for_dead_owner(key, seen.fence)
         dying.finish(one, key)
     follow_up_all(one, key, FollowUpRights.of_a_person())
-    assert (there(), list(one.follow_ups(key))) == ({OTHER}, [])
+    assert (there(), list(one.follow_ups.follow_ups(key))) == ({OTHER}, [])
     return found

@@ -43,7 +43,7 @@ def one_pass(kafka, topic, spark, store, coordinator, tmp_path):
 
         coordinator.run_supplier(kafka_ranges(kafka, topic))
         for partition in coordinator.partitions(PartitionStatus.CLOSED):
-            coordinator.reopen(partition.key, by="a person", why="the next pass")
+            coordinator.people.reopen(partition.key, by="a person", why="the next pass")
         return drain(main, store=store, source="topic", spark=spark, output_root=tmp_path / "out", max_leases=3)
 
     return one_pass

@@ -16,6 +16,7 @@ import pytest
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.cli.subcommands import from_kcl
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
+from airflow_coordination.leases.moving import Moving
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.sources import KinesisShards
@@ -77,8 +78,8 @@ class Application:
     def read_on(self, *streams: str) -> list[str]:
         """Read all there is as a DAG would that has KinesisShards."""
         coordinator, found = self.coordinator, list[str]()
-        if coordinator.current_pause().paused:
-            coordinator.resume("a person", "the KCL is stopped")
+        if coordinator.pausing.current_pause().paused:
+            coordinator.pausing.resume("a person", "the KCL is stopped")
         shards = KinesisShards(streams=streams or [self.stream.name], full_sync_interval=timedelta(0))
         coordinator.run_supplier(shards)
         while lease := coordinator.get_next_partition():
@@ -212,15 +213,15 @@ def test_peer_p4_interrupted_it_goes_on(app: Application, monkeypatch: pytest.Mo
     app.lease(high, "TRIM_HORIZON")
     app.lease(left, str(int(number) + 1))
     app.lease(right, "TRIM_HORIZON")
-    settle_in, pages = SourceCoordinator.settle_in, list[int]()
+    settle_in, pages = Moving.settle_in, list[int]()
 
-    def cut(self: SourceCoordinator, lives: Any, op: str) -> Any:
+    def cut(self: Moving, lives: Any, op: str) -> Any:
         pages.append(len(lives))
         if len(pages) == 2:
             raise KeyboardInterrupt
         return settle_in(self, lives, op)
 
-    monkeypatch.setattr(SourceCoordinator, "settle_in", cut)
+    monkeypatch.setattr(Moving, "settle_in", cut)
     with pytest.raises(KeyboardInterrupt):
         app.take_over("--stream", app.stream.name)
     assert app.take_over("--stream", app.stream.name) == 0

@@ -119,7 +119,7 @@ def test_batches_are_cut_inside_of_aggregates_and_nothing_is_there_twice(stream:
     assert stream.numbers() == list(range(100))
 
 
-def test_how_far_behind_a_reader_is_and_that_it_has_ended(stream: Stream) -> None:
+def test_how_far_behind_a_reader_is_and_that_it_has_ended(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     stream.send(range(40))
     stream.discover()
     seen: list[int | None] = []
@@ -127,7 +127,7 @@ def test_how_far_behind_a_reader_is_and_that_it_has_ended(stream: Stream) -> Non
     metrics = CountingMetrics()
 
     def look(lease: Any, batch: Any, batches: Any) -> None:
-        lease.coordinator.metrics = metrics
+        monkeypatch.setattr(lease.coordinator.counting._core, "metrics", metrics)
         seen.append(metrics.gauges.get(gauge))
         publish(lease, batch, batches)
 
@@ -188,7 +188,7 @@ def test_a_tenure_that_fails_leaves_its_last_batch_to_the_next_one(stream: Strea
 
     assert stream.drain(stream.reading(fail_once, records=25)).failed == 1
     [partition] = stream.coordinator.partitions()
-    stream.coordinator.reopen(partition.key, by="ana", why="test")
+    stream.coordinator.people.reopen(partition.key, by="ana", why="test")
     assert stream.drain(stream.reading(fail_once, records=25)).closed == 1
     assert seen == [25, 25, 25, 10]
     assert stream.numbers() == list(range(60))

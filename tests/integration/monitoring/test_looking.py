@@ -45,7 +45,7 @@ def store(request: pytest.FixtureRequest, clock: FakeClock) -> Iterator[Partitio
 @pytest.fixture
 def flights(store: PartitionStore, clock: FakeClock) -> SourceCoordinator:
     coordinator = SourceCoordinator(store, "flights", TASK, "eu", ownership_timeout=10 * MINUTE, clock=clock)
-    coordinator.register_dag("flights_dag")
+    coordinator.supplying.register_dag("flights_dag")
     coordinator.create_partitions([f"k{number}" for number in range(5)])
     return coordinator
 
@@ -71,7 +71,7 @@ def test_who_holds_what_page_by_page(flights, store, clock):
 
 def test_sources_and_their_progress(flights, store, clock):
     pace = Pace()
-    pace.progress(flights.outlook(), clock.monotonic())
+    pace.progress(flights.looking.outlook(), clock.monotonic())
     for _ in range(3):
         flights.complete(flights.get_next_partition())
     clock.advance(MINUTE)

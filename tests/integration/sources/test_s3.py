@@ -105,7 +105,7 @@ def test_a_bucket_that_is_not_there_is_named(s3, supplied):
 def test_a_prefix_that_lists_nothing_is_no_error(s3, filled, supplied, coordinator, caplog):
     run, partitions = supplied(object_listing(f"s3://{filled}/nothing/", scan="once", client=s3))
     assert (run.created.created, partitions) == (0, {})
-    assert coordinator.global_state()["SCAN_COUNT"] == 1
+    assert coordinator.supplying.global_state()["SCAN_COUNT"] == 1
     assert "lists nothing" in caplog.text
 
 

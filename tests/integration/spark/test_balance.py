@@ -21,7 +21,7 @@ def test_a_balanced_drain_works_through_all_and_leaves(spark, task: Task) -> Non
     seen = []
 
     def main(spark, lease):
-        seen.append([member.capacity for member in task.coordinator().members()])
+        seen.append([member.capacity for member in task.coordinator().workers.members()])
         return Complete()
 
     done = drain(
@@ -35,7 +35,7 @@ def test_a_balanced_drain_works_through_all_and_leaves(spark, task: Task) -> Non
         balance_interval=timedelta(seconds=0.2),
     )
     assert (done.completed, seen) == (7, [[3]] * 7)
-    assert task.coordinator().members() == []
+    assert task.coordinator().workers.members() == []
 
 
 def test_a_balanced_driver_whose_time_is_over_begins_its_first_as_any_driver(spark, task: Task) -> None:
@@ -59,7 +59,7 @@ def test_a_balanced_driver_whose_time_is_over_begins_its_first_as_any_driver(spa
 def test_a_balanced_drain_leaves_to_another_worker_what_is_its_share(spark, task: Task) -> None:
     task.coordinator().create_partitions([f"{number:02}" for number in range(6)])
     other = task.coordinator("host/dag/run/other/0/1")
-    member = other.join(3)
+    member = other.workers.join(3)
     barrier = threading.Barrier(4)
     held = []
 

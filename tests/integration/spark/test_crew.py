@@ -158,8 +158,8 @@ def test_l7_a_person_releases_one_and_the_other_two_go_on(spark, crew: Task) -> 
     driver = start(crew)
     for name in running(0):
         driver.reached(name)
-    crew.coordinator(owner="ana").release("b", by="ana", why="moved")
-    crew.coordinator(owner="ana").park("b", by="ana", why="moved")
+    crew.coordinator(owner="ana").people.release("b", by="ana", why="moved")
+    crew.coordinator(owner="ana").people.park("b", by="ana", why="moved")
     eventually(lambda: "b" in outcomes(driver))  # its job, which would hang, was cancelled
     assert outcomes(driver) == {"b": "lost"}
     let_go(crew, *running(0))
@@ -179,7 +179,7 @@ def test_s12_a_retry_of_a_killed_crew_goes_on_with_all_three(spark, crew: Task) 
     first.wait()
     let_go(crew, *running(1))
     retry = crew.coordinator(owner=RETRY)
-    held = [retry.retake(each.key) for each in retry.held_by_task()]
+    held = [retry.tries.retake(each.key) for each in retry.tries.held_by_task()]
     assert sorted(lease.key for lease in held) == list(KEYS)
     retaken = tuple((lease.key, lease.fence) for lease in held[1:])
     second = start(crew, held[0], owner=RETRY, retaken=retaken)
@@ -192,7 +192,7 @@ def test_s12_a_retry_of_a_killed_crew_goes_on_with_all_three(spark, crew: Task) 
 def test_a_retaken_tenure_that_is_over_stops_no_other(crew: Task) -> None:
     coordinator = crew.coordinator()
     first, second = coordinator.get_next_partition(), coordinator.get_next_partition()
-    coordinator.release(second.key, by="ana", why="moved")
+    coordinator.people.release(second.key, by="ana", why="moved")
     gone = ((second.key, second.fence), ("never", Fence(1, "x")))
     driver = start(crew, first, retaken=gone)
     assert driver.wait() == 0, driver.text()
@@ -222,8 +222,8 @@ def test_a_function_that_does_not_let_itself_be_stopped_ends_no_other(spark, cre
     driver.reached("b sleeps")
     driver.reached("a waits")
     driver.reached("c waits")
-    crew.coordinator(owner="ana").release("b", by="ana", why="moved")
-    crew.coordinator(owner="ana").park("b", by="ana", why="moved")
+    crew.coordinator(owner="ana").people.release("b", by="ana", why="moved")
+    crew.coordinator(owner="ana").people.park("b", by="ana", why="moved")
     eventually(lambda: "b" in outcomes(driver))
     let_go(crew, "a waits", "c waits")
     assert driver.wait() == 3, driver.text()

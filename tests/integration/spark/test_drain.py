@@ -117,7 +117,7 @@ def test_l4_a_dead_rivals_supplier_is_waited_for_and_replaced(run, coordinator, 
     with monkeypatch.context() as patch:
         patch.setattr("airflow_coordination.leases.tenures.Tenures.end", lambda *_: None)  # nobody gives it back
         rival.run_supplier(lambda state: [])
-    assert coordinator.supplier_rival().owner == "rival"
+    assert coordinator.supplying.supplier_rival().owner == "rival"
     assert run(lambda spark, lease: Complete(), max_leases=None, supplier=lambda state: ["q"]).keys == ("p", "q")
 
 
@@ -271,7 +271,7 @@ def test_l7_a_lost_lease_cancels_the_job_and_publishes_nothing(run, coordinator)
     def take_away() -> None:
         running.wait(60)
         time.sleep(0.5)  # inside the job
-        coordinator.park("p", by="ana", why="a test")
+        coordinator.people.park("p", by="ana", why="a test")
         times["taken"] = time.monotonic()
 
     def main(spark, lease):
@@ -296,7 +296,7 @@ def test_l7_a_lost_lease_cancels_the_job_and_publishes_nothing(run, coordinator)
 
 def test_l7_a_lost_lease_interrupts_python_code_too(run, coordinator) -> None:
     def main(spark, lease):
-        coordinator.park("p", by="ana", why="a test")
+        coordinator.people.park("p", by="ana", why="a test")
         time.sleep(600)
 
     started = time.monotonic()
@@ -308,7 +308,7 @@ def test_spark_works_on_after_an_interrupt_cut_a_call_to_it(run, coordinator, sp
     """The wait happens inside the JVM, outside any job, so that cancelling does not end it."""
 
     def main(spark, lease):
-        coordinator.park("p", by="ana", why="a test")
+        coordinator.people.park("p", by="ana", why="a test")
         spark._jvm.java.lang.Thread.sleep(8_000)
 
     assert run(main).lost == 1
@@ -320,7 +320,7 @@ def test_a_function_in_another_thread_is_interrupted_too(run, coordinator) -> No
     result = []
 
     def main(spark, lease):
-        coordinator.park("p", by="ana", why="a test")
+        coordinator.people.park("p", by="ana", why="a test")
         while True:
             time.sleep(0.05)
 
@@ -332,7 +332,7 @@ def test_a_function_in_another_thread_is_interrupted_too(run, coordinator) -> No
 
 def test_a_refused_save_is_counted_once_and_nothing_more_is_tried(run, coordinator) -> None:
     def main(spark, lease):
-        coordinator.park("p", by="ana", why="a test")
+        coordinator.people.park("p", by="ana", why="a test")
         with pytest.raises(PartitionNotOwnedError):
             lease.save({"n": 1})
         return Complete()
@@ -351,7 +351,7 @@ def test_l8_no_progress_is_a_failure_unless_the_function_says_that_it_lives(spar
     drained = drain(hung, store=store, source="s", spark=spark, settings=settings)
     assert drained.failed == 1
     assert "showed no progress for" in drained.errors[0][1]
-    coordinator.reopen("p", by="ana", why="a test")
+    coordinator.people.reopen("p", by="ana", why="a test")
 
     def alive(spark, lease):
         for _ in range(60):

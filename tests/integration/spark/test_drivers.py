@@ -24,7 +24,7 @@ def test_s12_a_driver_killed_after_saving_loses_and_doubles_nothing(spark, task:
     first.send(signal.SIGKILL)
     first.wait()
     (task.signs / "written 1.hold").unlink()
-    lease = task.coordinator(owner="host/dag/run/task/0/2").retake("p")
+    lease = task.coordinator(owner="host/dag/run/task/0/2").tries.retake("p")
     second = task.start("in_parts.py", lease, owner=lease.partition.owner)
     assert second.wait() == 0, second.text()
     assert (task.signs / "started at 1").exists()
@@ -78,7 +78,7 @@ def test_l7_a_lost_lease_cancels_the_running_job_and_ends_the_driver(task: Task)
     coordinator.create_partitions(["p"])
     driver = task.start("long.py", coordinator.get_next_partition())
     driver.reached("running")
-    successor = task.coordinator(owner="host/dag/run/task/0/2").retake("p")
+    successor = task.coordinator(owner="host/dag/run/task/0/2").tries.retake("p")
     assert driver.wait() == 3, driver.text()  # its job would take ten minutes
     [refused] = driver.reports("refused")
     assert "this tenure ended: retaken" in refused["message"]

@@ -54,7 +54,7 @@ def test_objects_go_after_their_records_are_published(spark, run, one, files, ou
     drained = run(deliver)
     assert drained.completed == 3
     assert not any(file.exists() for file in files)
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
     assert read_completed(spark, store=one.store, source="s", dataset="clean").count() == 6
 
 
@@ -72,7 +72,7 @@ def test_nothing_goes_when_a_partition_does_not_end_well(run, one, files) -> Non
 
     run(main)
     assert all(file.exists() for file in files)
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
     assert one.counts()[PartitionStatus.COMPLETED] == 0
 
 
@@ -82,7 +82,7 @@ def test_what_cannot_be_done_now_does_not_undo_the_ending(run, one, files, monke
     denied = lambda *_: deletion.Carried(1) / 0  # noqa: E731
     monkeypatch.setattr(DeleteObjects, "carry_out", denied)
     assert run(deliver).completed == 3
-    assert [note.key for note in one.follow_ups()] == ["a", "b", "c"]
+    assert [note.key for note in one.follow_ups.follow_ups()] == ["a", "b", "c"]
     assert "Partition 'a' has ended, and what follows is left for later" in caplog.text
     monkeypatch.undo()
     assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 3
@@ -150,7 +150,7 @@ def test_a_driver_killed_in_the_middle_leaves_the_rest_to_others(tmp_path, files
     assert partition.status is PartitionStatus.COMPLETED
     assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
     assert not any(file.exists() for file in files)
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
 
 
 def test_z11_what_follows_a_parking_is_done_by_the_driver_whose_failure_parks_it(spark, run, one, files) -> None:
@@ -168,11 +168,11 @@ def test_z11_what_follows_a_parking_is_done_by_the_driver_whose_failure_parks_it
     drain(main, store=one.store, source="s", spark=spark, settings=once, max_leases=1)
     assert [file.exists() for file in files] == [False, True, True]
     assert one.partition("a").parked
-    assert (one.partition("a").on_parked, list(one.follow_ups())) == (None, [])
+    assert (one.partition("a").on_parked, list(one.follow_ups.follow_ups())) == (None, [])
     run(main)
     assert [file.exists() for file in files] == [False, True, True]
     assert [one.partition(key).on_parked is not None for key in "bc"] == [True, True]
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
 
 
 PARKED = """
@@ -208,15 +208,15 @@ def test_z11_what_follows_the_parking_of_a_killed_driver_is_done_by_others(tmp_p
     assert died.returncode == -signal.SIGKILL, died.stderr.decode()[-3000:]
     held = one.partition("k")
     assert held.status is PartitionStatus.ASSIGNED
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
     if parks == "its task":
-        assert one.fail_for_dead_owner("k", held.fence, "its driver was killed")
+        assert one.tries.fail_for_dead_owner("k", held.fence, "its driver was killed")
     else:
         later = open_store(url, clock=FakeClock(held.ownership_timeout))
         assert SourceCoordinator(later, "s", "a sensor").sweep().parked == 1
     assert one.partition("k").parked
-    assert [note.key for note in one.follow_ups()] == ["k"]
+    assert [note.key for note in one.follow_ups.follow_ups()] == ["k"]
     assert follow_up_all(one).waiting != []
     assert follow_up_all(one, rights=FollowUpRights(objects=str(files[0].parent))).done == 1
     assert [file.exists() for file in files] == [False, True, True]
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []

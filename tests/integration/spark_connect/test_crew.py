@@ -52,7 +52,7 @@ def test_l7_a_person_releases_one_and_only_its_action_is_interrupted(work, coord
     def hold(spark, lease):
         began.wait(60)
         if lease.partition.key == "a":
-            coordinator.park("a", by="ana", why="moved")
+            coordinator.people.park("a", by="ana", why="moved")
             try:
                 never_ending(spark).collect()
             finally:
@@ -130,4 +130,4 @@ def test_a_task_that_shares_with_nobody_works_through_everything(work, coordinat
     ti = work(lambda spark, lease, hint: Complete(), balance=True)
     assert ti.state == "success"
     assert coordinator.counts()[PartitionStatus.COMPLETED] == 3
-    assert coordinator.members() == []
+    assert coordinator.workers.members() == []

@@ -135,7 +135,7 @@ def test_a_drain_ends_with_its_session(process, coordinator):
 
 def test_l7_a_lost_lease_interrupts_its_own_action_only(process, coordinator, session):
     """By tag: what another session does on the same server goes on."""
-    work, took = interrupted_by(lambda: coordinator.release("a", by="ana", why="test"))
+    work, took = interrupted_by(lambda: coordinator.people.release("a", by="ana", why="test"))
     others = {}
     going_on = threading.Thread(target=lambda: others.update(rows=_slow(session)))
     going_on.start()

@@ -123,7 +123,7 @@ def test_s12_a_zombies_rows_are_never_read(spark, run, rows, store, coordinator)
 
     def zombie(spark, lease):
         write(lease, spark.range(100))
-        coordinator.release("p", by="a test", why="it does not answer")
+        coordinator.people.release("p", by="a test", why="it does not answer")
         assert run(successor).completed == 1
         assert rows() == [(n,) for n in range(1_000, 1_010)]
         return Complete()

@@ -53,7 +53,7 @@ def test_what_a_killed_writer_leaves_is_collected_and_nothing_else(
             spark.range(10, 12).write.parquet(block.path)
         return Complete()
 
-    coordinator.release("p", by="a test", why="its driver is dead")
+    coordinator.people.release("p", by="a test", why="its driver is dead")
     assert drain(main, store=task.store, source="flights", spark=spark, output_root=task.output_root).completed == 1
     collected = collect(task.store, "flights", task.output_root, older_than=timedelta(0), dry_run=False)
     assert (collected.blocks, collected.uploads, collected.unknown) == (1, 1, ())

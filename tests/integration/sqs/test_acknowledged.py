@@ -86,7 +86,7 @@ def test_s13_a_message_stays_until_its_partition_has_completed(one, supplier, to
     while left():
         one.run_supplier(supplier)
     assert names(one) == ["a", "b"]
-    assert one.global_state() == {}
+    assert one.supplying.global_state() == {}
 
 
 def test_s27_then_deletes_the_message_right_after_the_ending(one, told, left, queue) -> None:
@@ -130,7 +130,7 @@ def test_s13_a_message_about_several_objects_waits_for_all_of_them(one, supplier
     [
         lambda one: one.fail(one.get_next_partition(), "boom"),
         lambda one: one.close(one.get_next_partition(), timedelta(hours=1)),
-        lambda one: one.park("b|a|01", by="ana", why="later"),
+        lambda one: one.people.park("b|a|01", by="ana", why="later"),
         lambda one: one.get_next_partition(),
     ],
     ids=["failed", "closed", "parked", "held"],
@@ -148,8 +148,8 @@ def test_a_person_s_finish_and_reset_mean_what_they_say(one, supplier, told, lef
     told("a", "b")
     one.run_supplier(supplier)
     for key in ("b|a|01", "b|b|01"):
-        one.finish(key, by="ana", why="done elsewhere")
-    one.reset("b|b|01", by="ana", why="once more")
+        one.people.finish(key, by="ana", why="done elsewhere")
+    one.people.reset("b|b|01", by="ana", why="once more")
     while left() == 2:
         one.run_supplier(supplier)
     assert complete(one) == "b"

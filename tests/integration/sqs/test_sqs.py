@@ -33,7 +33,7 @@ def test_each_object_becomes_a_partition_and_its_message_goes(queue, told, left)
     told("000", sequencer="02")
     run = one.run_supplier(supplier)
     assert (run.created.created, run.created.existing, left()) == (1, 2, 0)
-    assert one.global_state() == {}
+    assert one.supplying.global_state() == {}
 
 
 def test_what_is_not_understood_stays_in_the_queue(sqs, queue, told, left, caplog) -> None:

@@ -74,7 +74,7 @@ def test_s16_what_was_written_before_copies_were_kept_stays_readable(url: str) -
 def test_s26_what_older_code_publishes_in_the_place_of_a_copy_does_not_show_it(url: str) -> None:
     flights = opened(url)
     publish(flights, "k")
-    flights.reset("k", by="ana", why="anew")
+    flights.people.reset("k", by="ana", why="anew")
     publish(flights, "k", None)
     # Older code leaves the column as it is.
     stored = open_store(url)

@@ -33,7 +33,7 @@ SOON = timedelta(microseconds=1)
 def works(store: PartitionStore) -> None:
     """Everything that a worker does: suppliers, leases with output, sweeps, people's actions, and all that reads."""
     c = SourceCoordinator(store, "flights", "h/d/r/t/0/1", ownership_timeout=timedelta(minutes=1))
-    c.register(format="parquet")
+    c.supplying.register(format="parquet")
     c.run_supplier(lambda state: [f"k{number}" for number in range(9)])
     lease = c.get_next_partition(hint=c.claimable()[0])
     assert lease is not None
@@ -41,7 +41,7 @@ def works(store: PartitionStore) -> None:
     following = c.complete_and_get_next(lease, then="{}")
     assert following is not None
     c.close(following, reopen_after=SOON, then="{}")
-    c.clear_follow_up(next(c.follow_ups()))
+    c.follow_ups.clear_follow_up(next(c.follow_ups.follow_ups()))
     c.fail(_next(c), "broken", retry_after=SOON)
     c.give_up(_next(c))
     short = SourceCoordinator(store, "flights", "h/d/r/t/1/1", ownership_timeout=timedelta(milliseconds=1))
@@ -53,12 +53,12 @@ def works(store: PartitionStore) -> None:
     c.create_partitions([PartitionIdentifier("child", parents=[(parent := _next(c)).key])])
     c.complete(parent)
     key = _next(c).key
-    c.release(key, by="ana", why="test")
-    c.park(key, by="ana", why="test")
-    c.reopen(key, by="ana", why="test")
-    c.reset(key, by="ana", why="test")
-    c.retract(key, by="ana", why="test")
-    c.delete(key, by="ana", why="test")
+    c.people.release(key, by="ana", why="test")
+    c.people.park(key, by="ana", why="test")
+    c.people.reopen(key, by="ana", why="test")
+    c.people.reset(key, by="ana", why="test")
+    c.people.retract(key, by="ana", why="test")
+    c.people.delete(key, by="ana", why="test")
     c.create_partitions([key])
     assert len(store.audit(c.partition(key).source, key)) == 6  # type: ignore[union-attr]
     reads(store)
@@ -67,14 +67,14 @@ def works(store: PartitionStore) -> None:
 def reads(store: PartitionStore) -> None:
     """Everything that a reader does."""
     c = SourceCoordinator(store, "flights", "reader")
-    c.check_known()
+    c.looking.check_known()
     assert store.sources()
     assert c.partitions()
     assert sum(c.counts().values())
-    assert c.outlook().completed
+    assert c.looking.outlook().completed
     c.claimable()
     assert list(store.children(c.partitions()[0].source, "none", None, 1)) == []
-    assert len(list(c.follow_ups())) == 1
+    assert len(list(c.follow_ups.follow_ups())) == 1
     [head] = store.heads(c.partitions()[0].source)
     assert store.audit(head.source, head.key) == []
     assert c.history(head.key)[-1].owner

@@ -56,5 +56,5 @@ def test_what_cannot_be_counted_refuses_no_ending(sqlite_url: str) -> None:
     assert lease is not None
     most = 2**62 - 1
     coordinator.complete(lease, [Block(f"d{number}", "file:///x", "digest", most, most) for number in range(3)])
-    assert coordinator.past_tenures()[0].rows == 2**63 - 1
+    assert coordinator.looking.past_tenures()[0].rows == 2**63 - 1
     store.close()

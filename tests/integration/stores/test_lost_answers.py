@@ -153,6 +153,6 @@ def test_s6_a_cut_action_is_done_once(place: Place, action: str, cut: Cut) -> No
     assert place.direct.get_next_partition() is not None
     place.cut.counts()
     place.proxy.cut_next(cut)
-    getattr(place.cut, action)("a", by="ana", why="test")
+    getattr(place.cut.people, action)("a", by="ana", why="test")
     audit = place.direct.store.audit("s|PARTITION", "a")
     assert [entry["action"] for entry in audit] == [action]

@@ -77,7 +77,7 @@ def test_after_a_fused_step_that_missed_nothing_may_be_left(store: PostgresStore
     one = SourceCoordinator(store, "s", "h/d/r/t/0/1", clock=clock)
     one.create_partitions(["a"])
     assert one.complete_and_get_next(got(one.get_next_partition())) is None
-    assert one.outlook().completed == 1
+    assert one.looking.outlook().completed == 1
 
 
 def test_a_hint_at_an_expired_lease_takes_it_over(store: PostgresStore, clock: FakeClock) -> None:

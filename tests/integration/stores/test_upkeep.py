@@ -64,10 +64,10 @@ def test_a11_purge_forgets_what_is_old_in_portions_and_keeps_what_was_published(
     c.create_partitions(["waits"])
     heads = store.heads(c.partitions()[0].source)
     before = clock.now() - DAY
-    assert c.purge(before, "ana", "old", dry_run=True).deleted == 7
+    assert c.cleaning.purge(before, "ana", "old", dry_run=True).deleted == 7
     after, deleted, portions = None, [], 0
     while True:
-        part = c.purge(before, "ana", "old", after=after, limit=3)
+        part = c.cleaning.purge(before, "ana", "old", after=after, limit=3)
         deleted.append(part.deleted)
         after, portions = part.after, portions + 1
         if after is None:
@@ -108,7 +108,7 @@ def test_a11_s1_a_purged_partition_that_comes_again_has_fences_that_go_on(
     assert first is not None
     c.complete(first)
     clock.advance(DAY)
-    assert c.purge(clock.now(), "ana", "old").deleted == 1
+    assert c.cleaning.purge(clock.now(), "ana", "old").deleted == 1
     c.create_partitions(["a"])
     second = c.acquire_partition("a")
     assert second is not None
@@ -127,11 +127,11 @@ def test_a11_what_changed_since_it_was_seen_is_left(
 
     def meanwhile(*arguments: object) -> object:
         found = page(*arguments)  # type: ignore[arg-type]
-        c.reset("a", by="ben", why="again")
+        c.people.reset("a", by="ben", why="again")
         return found
 
     monkeypatch.setattr(store, "page", meanwhile)
-    done = c.purge(clock.now(), "ana", "old")
+    done = c.cleaning.purge(clock.now(), "ana", "old")
     assert (done.deleted, done.changed) == (1, 1)
     monkeypatch.undo()
     found = c.partition("a")
@@ -142,7 +142,7 @@ def test_a11_what_changed_since_it_was_seen_is_left(
 def test_a11_a_time_without_a_zone_is_refused(c: SourceCoordinator) -> None:
     """A11: it would be another time on another host."""
     with pytest.raises(InvalidInputError, match=r"completed_before.*has no time zone"):
-        c.purge(datetime(2026, 1, 1), "ana", "old")  # noqa: DTZ001
+        c.cleaning.purge(datetime(2026, 1, 1), "ana", "old")  # noqa: DTZ001
 
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)

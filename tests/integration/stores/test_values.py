@@ -65,8 +65,8 @@ def test_a_block_that_cannot_be_published_is_refused_early(name: str, c: SourceC
 
 
 TEXTS: dict[str, Callable[[SourceCoordinator], object]] = {
-    "by": lambda c: c.release(KEY, by="ana\x00", why="stuck"),
-    "why": lambda c: c.release(KEY, by="ana", why="stuck \udc80"),
+    "by": lambda c: c.people.release(KEY, by="ana\x00", why="stuck"),
+    "why": lambda c: c.people.release(KEY, by="ana", why="stuck \udc80"),
     "after NUL": lambda c: c.partitions(after="\x00"),
     "after surrogate": lambda c: c.partitions(after="\udc80"),
     "limit": lambda c: c.partitions(limit=-1),

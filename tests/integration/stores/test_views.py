@@ -124,7 +124,7 @@ def test_d_what_is_counted_in_indexes_is_exact(store: SqlStore) -> None:
     tens = NUMBER // 10_000
     parked, held, delayed = tens, 10 * tens, 100 * tens
     completed, fresh, closed = 6_000 * tens, 1_900 * tens, 2_000 * tens - held - parked
-    found = coordinator.outlook()
+    found = coordinator.looking.outlook()
     assert found.next_due is not None
     assert (found.claimable, found.assigned, found.waiting) == (fresh, held, closed + delayed)
     assert (found.parked, found.completed) == (parked, completed)

@@ -91,7 +91,7 @@ def block(name: str) -> Block:
 def lived(store: PartitionStore, clock: FakeClock) -> SourceCoordinator:
     """Return a source in which everything was done, paused and at rest."""
     c = coordinator(store, clock)
-    c.register(dag_id="flights", dag_ids=["flights"])
+    c.supplying.register(dag_id="flights", dag_ids=["flights"])
     c.run_supplier(lambda state: state.update(cursor=7) or [PartitionIdentifier(k, {"path": k}, 3) for k in KEYS])
     c.complete(held(c, "completed"), [block("completed")], counted(7))
     c.complete(held(c, LONG), [block("long")])
@@ -104,8 +104,8 @@ def lived(store: PartitionStore, clock: FakeClock) -> SourceCoordinator:
     c.complete(held(c, "twice"), [block("twice")])
     c.give_up(held(c, "given-up"))
     c.complete(held(c, "purged"), [block("purged")])
-    c.delete("purged", by="ana", why="old")
-    c.pause(by="ana", why="it moves")
+    c.people.delete("purged", by="ana", why="old")
+    c.pausing.pause(by="ana", why="it moves")
     return c
 
 
@@ -162,7 +162,7 @@ def test_every_partition_goes_on_as_it_was(moved: Callable[..., Any], one: str, 
     for partition in here.partitions():
         assert life(there.partition(partition.key)) == life(partition), partition.key
     assert there.counts() == here.counts()
-    assert there.global_state() == here.global_state() == {"cursor": 7}
+    assert there.supplying.global_state() == here.supplying.global_state() == {"cursor": 7}
     assert dict(there.store.sources())[SOURCE] == {"dag_id": "flights", "dag_ids": ["flights"]}
 
 
@@ -172,7 +172,7 @@ def test_s26_what_became_of_its_records_goes_along(moved: Callable[..., Any], on
     _, there, _ = moved(one, other)
     assert there.partition("completed").accounting == counted(7)
     assert there.accounting() == AddedUp(**vars_of(counted(7) + counted(5)), partitions=2)
-    there.resume(by="bob", why="moved")
+    there.pausing.resume(by="bob", why="moved")
     there.complete(held(there, "saved"), (), counted(3))
     assert there.accounting("saved") == AddedUp(**vars_of(counted(5) + counted(3)), partitions=1)
 
@@ -200,7 +200,7 @@ def test_what_was_published_is_read_there(moved: Callable[..., Any], one: str, o
 def test_it_goes_on_where_it_stopped(moved: Callable[..., Any], clock: FakeClock, one: str, other: str) -> None:
     _, there, _ = moved(one, other)
     assert there.get_next_partition() is None, "it is paused until somebody resumes it"
-    there.resume(by="bob", why="moved")
+    there.pausing.resume(by="bob", why="moved")
     clock.advance(2 * HOUR)
     tokens = {}
     while (lease := there.get_next_partition()) is not None:
@@ -222,7 +222,7 @@ def test_repeated_it_changes_nothing(moved: Callable[..., Any], opened: Callable
     done = import_(there, found, "bob")
     assert (done.here, done.different) == (len(KEYS), ())
     assert [there.partition(key) for key in KEYS] == before
-    assert len(there.pauses()) == 1
+    assert len(there.pausing.pauses()) == 1
 
 
 class Fails(ForwardingStore):
@@ -293,7 +293,7 @@ def test_only_a_paused_source_at_rest_is_exported(opened: Open, clock: FakeClock
     with pytest.raises(PartitionUpdateError, match=r"it is not paused. See `python -m airflow_coordination pause"):
         export(c, tmp_path / "f")
     lease = held(c, "a")
-    c.pause(by="ana", why="why")
+    c.pausing.pause(by="ana", why="why")
     with pytest.raises(PartitionUpdateError, match=r"1 partition\(s\) that are held: wait for their owners"):
         export(c, tmp_path / "f")
     clock.advance(c.settings.ownership_timeout)  # nobody knows whether its owner lives: the sweep ends its tenure
@@ -309,17 +309,17 @@ def test_s27_what_is_left_to_be_done_is_done_before_a_source_moves(
     c = coordinator(opened("memory"), clock)
     c.create_partitions(["k"])
     c.complete(held(c, "k"), then="[]")
-    c.pause(by="ana", why="moves")
+    c.pausing.pause(by="ana", why="moves")
     with pytest.raises(PartitionUpdateError, match=r"airflow coordination finish-actions --source flights"):
         export(c, tmp_path / "export")
-    c.clear_follow_up(next(c.follow_ups()))
+    c.follow_ups.clear_follow_up(next(c.follow_ups.follow_ups()))
     assert export(c, tmp_path / "export") == 1
 
 
 def test_a_supplier_that_runs_is_waited_for(opened: Open, clock: FakeClock, tmp_path: Path) -> None:
     c = coordinator(opened("sqlite"), clock)
     c.create_partitions(["a"])
-    c.pause(by="ana", why="why")
+    c.pausing.pause(by="ana", why="why")
 
     def supplier(state: dict[str, Any]) -> list[str]:
         with pytest.raises(PartitionUpdateError, match="it has a supplier that runs: wait for its end"):
@@ -345,7 +345,7 @@ def test_what_is_resumed_meanwhile_is_no_export(opened: Open, clock: FakeClock, 
 
     def resumes(done: int) -> None:
         if done == 3:
-            c.resume(by="eve", why="why")
+            c.pausing.resume(by="eve", why="why")
 
     with pytest.raises(PartitionUpdateError, match="somebody resumed it, or took something of it, meanwhile"):
         export(c, tmp_path / "export", resumes)

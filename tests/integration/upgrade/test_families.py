@@ -24,7 +24,7 @@ def test_s19_s20_older_code_starts_no_child_and_what_it_completes_is_swept(migra
     assert one.get_next_partition() is None
     for _ in range(3):  # on DynamoDB one parent of each child at a time
         one.sweep()
-    assert one.outlook().blocked == 0
+    assert one.looking.outlook().blocked == 0
     assert old.does("drain") == ["c"]
 
 
@@ -33,9 +33,9 @@ def test_s20_what_older_code_has_completed_is_not_cleaned_up(migrated_url: str, 
     one = SourceCoordinator(open_store(migrated_url), "flights", "new/dag/run/task/0/1")
     one.create_partitions(["p", PartitionIdentifier("c", parents=["p"])])
     assert first(migrated_url).does("drain") == ["p"]
-    assert one.clean_up(gone=["p"]) == CleanedUp()
+    assert one.cleaning.clean_up(gone=["p"]) == CleanedUp()
     one.sweep()
-    assert one.clean_up(gone=["p"]).keys == ("p",)
+    assert one.cleaning.clean_up(gone=["p"]).keys == ("p",)
     assert one.acquire_partition("c") is not None
 
 

@@ -77,13 +77,13 @@ def test_e6_a_task_goes_on_over_an_upgrade_whichever_code_runs_its_tries(migrate
         )
         for number in (2, 4)
     }
-    second = tries[2].retake("k")
+    second = tries[2].tries.retake("k")
     assert second is not None
     assert second.fence.token == 2
     other = Owner.of_task("new", "dag", "run", "task", 0, 3, Place("staging")).text
-    assert SourceCoordinator(store, "flights", other).retake("k") is None
+    assert SourceCoordinator(store, "flights", other).tries.retake("k") is None
     assert old.does("retake", "k", "old/dag/run/task/0/3").startswith("3-")
-    third = tries[4].retake("k")
+    third = tries[4].tries.retake("k")
     assert third is not None
     tries[4].complete(third)
 

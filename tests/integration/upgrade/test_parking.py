@@ -24,12 +24,12 @@ def test_z11_what_the_version_before_parks_is_followed(url: str, before: Starts,
     one.on_parked(lease, "1")
     one.save_progress_state(lease, {"row": 1})
     old.does(way, "k", str(lease.fence))
-    [note] = one.follow_ups()
+    [note] = one.follow_ups.follow_ups()
     assert (note.key, note.text) == ("k", "1")
-    one.reopen("k", "ana", "mended")
+    one.people.reopen("k", "ana", "mended")
     assert old.does("acquire", "k") is not None
     old.does("park", "k", "")
-    assert [each.text for each in one.follow_ups()] == ["1"]
+    assert [each.text for each in one.follow_ups.follow_ups()] == ["1"]
     old.does("reset", "k")
-    one.park("k", "ana", "broken")
-    assert list(one.follow_ups()) == []
+    one.people.park("k", "ana", "broken")
+    assert list(one.follow_ups.follow_ups()) == []

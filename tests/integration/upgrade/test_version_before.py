@@ -168,16 +168,20 @@ def test_s18_hints_of_either_are_followed_by_the_other(one: SourceCoordinator, o
 def test_x12_a_pause_of_either_holds_the_other_back(one: SourceCoordinator, old: Old, url: str) -> None:
     one.create_partitions(["k"])
     old.does("pause")
-    assert (one.current_pause().paused, one.current_pause().by) == (True, "ana")
+    assert (one.pausing.current_pause().paused, one.pausing.current_pause().by) == (True, "ana")
     assert worker(url).get_next_partition() is None
-    one.resume("bob", "mended")
+    one.pausing.resume("bob", "mended")
     assert old.does("paused") == [False, "bob"]
-    one.pause("bob", "again")
+    one.pausing.pause("bob", "again")
     assert old.does("paused") == [True, "bob"]
     old.does("resume")
     assert worker(url).get_next_partition() is not None
     done = ["pause by ana", "pause by bob", "resume by ana", "resume by bob"]  # on DynamoDB in an order of seconds
-    assert sorted(f"{each['action']} by {each['by']}" for each in one.pauses()) == sorted(old.does("actions")) == done
+    assert (
+        sorted(f"{each['action']} by {each['by']}" for each in one.pausing.pauses())
+        == sorted(old.does("actions"))
+        == done
+    )
 
 
 def test_x13_the_version_before_counts_nothing_and_obeys_the_brake(
@@ -194,7 +198,7 @@ def test_x13_the_version_before_counts_nothing_and_obeys_the_brake(
     assert failing(one) == (False, 1)
     assert old.does("paused")[0] is False
     fails(ahead(url, 3, brake_after=2), "d")
-    assert one.current_pause().braked
+    assert one.pausing.current_pause().braked
     late = before(url)
     assert late.does("paused") == [True, BRAKE]
     assert late.does("acquire") is None
@@ -221,7 +225,7 @@ def fails(one: SourceCoordinator, key: str) -> None:
 
 def failing(one: SourceCoordinator) -> tuple[bool, int | None]:
     """Return whether the source is paused, and how many partitions have failed of one error."""
-    pause = one.current_pause()
+    pause = one.pausing.current_pause()
     return pause.paused, pause.failing and pause.failing.number
 
 
@@ -230,10 +234,10 @@ def test_s27_notes_of_either_are_read_and_cleared_by_the_other(one: SourceCoordi
     one.complete(held(one, "a"), then=NOTE)
     old.does("acquire", "b")
     old.does("note", "b", NOTE)
-    assert [(note.key, note.text) for note in one.follow_ups()] == [("a", NOTE), ("b", NOTE)]
+    assert [(note.key, note.text) for note in one.follow_ups.follow_ups()] == [("a", NOTE), ("b", NOTE)]
     assert old.does("follow_ups") == [["a", NOTE], ["b", NOTE]]
     old.does("clear")
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
 
 
 def test_s19_s20_parents_of_either_are_waited_for_and_release_at_once(one: SourceCoordinator, old: Old) -> None:
@@ -253,9 +257,9 @@ def test_s28_a_lease_is_asked_for_handed_over_and_stolen_across_versions(
 ) -> None:
     one.create_partitions(["a", "b"])
     old.does("acquire", "a")
-    assert one.ask(seen(one, "a"), LEASE)
+    assert one.workers.ask(seen(one, "a"), LEASE)
     assert old.does("wanted", "a")
-    assert one.steal(seen(one, "a")) is None
+    assert one.workers.steal(seen(one, "a")) is None
     old.does("hand_over", "a")
     assert one.acquire_partition("a") is not None
     lease = held(one, "b")
@@ -279,7 +283,7 @@ def test_e6_a_task_goes_on_whichever_version_runs_its_tries(one: SourceCoordinat
     assert old.does("partition", "k")["owner"] == tries[1]
     assert old.does("retake", "k", "old/dag/run/task/1/2") is None
     assert old.does("retake", "k", "old/dag/run/task/0/2").startswith("2-")
-    third = worker(url, tries[3]).retake("k")
+    third = worker(url, tries[3]).tries.retake("k")
     assert third is not None
     assert third.fence.token == 3
 

@@ -57,7 +57,7 @@ def done(one: SourceCoordinator, stop: Path) -> bool:
     """Return whether the load has stopped and nothing is left, having waited a little where others hold the rest."""
     if not stop.exists():
         return False
-    left = one.outlook()
+    left = one.store.outlook(f"{SOURCE}|PARTITION")  # versions before know no `looking`
     if left.assigned:
         time.sleep(0.05)
     return not (left.claimable or left.assigned or left.waiting)

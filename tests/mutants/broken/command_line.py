@@ -44,8 +44,8 @@ MUTANTS = (
     Mutant(
         "action on what has moved since it was counted",
         _ACTING,
-        "return act(seen.key, by=by, why=why, seen=seen)",
-        "return act(seen.key, by=by, why=why)",
+        "return coordinator.people.act(action, seen.key, by, why, seen)",
+        "return coordinator.people.act(action, seen.key, by, why)",
         "people: an action falls on a partition that is not any more what the person saw",
         _selected("test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done"),
     ),

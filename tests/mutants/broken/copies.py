@@ -70,9 +70,9 @@ MUTANTS = (
     Mutant(
         "counters hear of a step before it is accepted",
         "leases.coordinator",
-        "        with self._watched(Metric.SAVE_ERRORS):\n            saved = self._tenures.save(",
-        "        self._count_records(lease, counted)\n"
-        "        with self._watched(Metric.SAVE_ERRORS):\n            saved = self._tenures.save(",
+        "        with self._core.watched(Metric.SAVE_ERRORS):\n            saved = self._core.tenures.save(",
+        "        self.counting.count_records(lease, counted)\n"
+        "        with self._core.watched(Metric.SAVE_ERRORS):\n            saved = self._core.tenures.save(",
         "counters have records of leases that were lost",
         _metrics("nothing_of_a_refused_step_is_counted"),
     ),

@@ -26,7 +26,7 @@ MUTANTS = (
     Mutant(
         "a driver creates what others wait for",
         _ENDING,
-        "if any(source.has_children(shard.stream.key(child.id)) for child in children):",
+        "if any(source.looking.has_children(shard.stream.key(child.id)) for child in children):",
         "if False:",
         "a shard that lies before a leased one is read again",
         _RANDOM,

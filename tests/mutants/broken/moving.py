@@ -33,7 +33,7 @@ MUTANTS = (
     Mutant(
         "a held partition is exported",
         "leases.moving",
-        "if held := self.counts()[ASSIGNED]:",
+        "if held := self._looking.counts()[ASSIGNED]:",
         "if held := 0:",
         "S2: an owner writes into a store that nobody reads any more",
         _moved("only_a_paused_source_at_rest_is_exported"),
@@ -49,7 +49,7 @@ MUTANTS = (
     Mutant(
         "an import does not wait for its pause",
         "transfer.importing",
-        "    coordinator.wait_until_paused()\n",
+        "    coordinator.moving.wait_until_paused()\n",
         "",
         "X12: on DynamoDB a partition is taken before it has its life",
         _moved("on_dynamodb_it_waits_until_the_pause_holds"),

@@ -46,9 +46,9 @@ MUTANTS = (
     Mutant(
         "supplier unfenced",
         _CREATION,
-        "                self._tenures.save(lease, state, ())\n",
-        "                now = self._settler.read(self._global_id, GLOBAL_STATE_KEY)\n"
-        "                self._tenures.save(self._tenures.start(now, 0.0), state, ())\n",
+        "                self._core.tenures.save(lease, state, ())\n",
+        "                now = self._core.settler.read(self._core.global_id, GLOBAL_STATE_KEY)\n"
+        "                self._core.tenures.save(self._core.tenures.start(now, 0.0), state, ())\n",
         "S10: a stale supplier moves the global state back",
         Tested("tests/unit/leases/test_supply.py::test_s10_a_save_under_a_stale_supplier_fence_is_refused"),
     ),
@@ -57,21 +57,21 @@ MUTANTS = (
         _CREATION,
         "            if rival is None:\n                return SupplierRun(ran=False)\n"
         "            return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)\n",
-        "            lease = self._tenures.start(rival, 0.0)\n",
+        "            lease = self._core.tenures.start(rival, 0.0)\n",
         "S10: two suppliers run under one fence",
     ),
     Mutant(
         "global state is parked",
         "leases.participant",
-        "            self.settings if source_id == self._source_id else never_parked,\n",
+        "            self.settings if source_id == self.source_id else never_parked,\n",
         "            self.settings,\n",
         "L4: a source whose suppliers die often gets no more partitions",
     ),
     Mutant(
         "lost creation taken for done",
         _CREATION,
-        '        created = self._settler.repeat("create partitions", lambda: self.store.create(write))\n',
-        "        with suppress(CoordinationError):\n            self.store.create(write)\n"
+        '        created = self._core.settler.repeat("create partitions", lambda: self._core.store.create(write))\n',
+        "        with suppress(CoordinationError):\n            self._core.store.create(write)\n"
         "        created = Created()\n",
         "S11: a page whose answer was lost is taken for created",
     ),

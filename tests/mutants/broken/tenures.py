@@ -167,7 +167,7 @@ MUTANTS = (
     ),
     Mutant(
         "dead owner's successor is ended",
-        "leases.coordinator",
+        "leases.tries",
         "            if not seen.held_under(fence):\n                return False\n",
         '            if seen.status != "ASSIGNED":\n                return False\n',
         "S2: a task ends the tenure of somebody else for its own dead driver",

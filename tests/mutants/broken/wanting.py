@@ -97,7 +97,7 @@ MUTANTS = (
     Mutant(
         "another one's question taken for one's own",
         "leases.workers",
-        " and now.wanted == self.owner.text\n",
+        " and now.wanted == self._core.owner.text\n",
         "\n",
         "who asks in vain waits for what another one gets",
         _unit("while_one_may_still_get_it_another_is_told_no"),

@@ -36,7 +36,7 @@ def fail(one: SourceCoordinator, times: int = 1) -> None:
 
 
 def number(one: SourceCoordinator) -> int:
-    failing = one.current_pause().failing
+    failing = one.pausing.current_pause().failing
     return 0 if failing is None else failing.number
 
 
@@ -65,7 +65,7 @@ def test_x13_a_success_of_who_may_not_know_is_no_failure_in_a_row(processes: Pro
     assert sent(worker) - before == Counter(update_item=1), "it believes what it has heard"
     fail(failing, 20)
     assert number(failing) == 0
-    assert not failing.current_pause().paused
+    assert not failing.pausing.current_pause().paused
     processes.clock.advance(timedelta(seconds=15))
     fail(failing, 3)
     assert number(failing) == 3
@@ -94,16 +94,16 @@ def test_b4_a_source_that_only_fails_is_paused_for_all_processes(processes: Proc
         fail(worker)
     processes.clock.advance(timedelta(seconds=33))
     for done in range(10):
-        assert not workers[0].current_pause().paused
+        assert not workers[0].pausing.current_pause().paused
         fail(workers[done % 3])
-    assert workers[1].current_pause().braked
+    assert workers[1].pausing.current_pause().braked
     processes.clock.advance(timedelta(seconds=30))
     assert [worker.get_next_partition() for worker in workers] == [None] * 3
-    workers[0].resume("ana", "the table is there")
+    workers[0].pausing.resume("ana", "the table is there")
     assert number(workers[0]) == 0
     worker_after = processes.start()
     worker_after.complete(acquire(worker_after))
-    assert not worker_after.current_pause().paused
+    assert not worker_after.pausing.current_pause().paused
 
 
 def test_x13_a_first_failure_that_arrives_late_starts_no_clock(processes: Processes) -> None:

@@ -178,7 +178,7 @@ def test_nothing_moves_where_the_lease_could_end_meanwhile(
 def test_a_child_in_the_place_of_a_tombstone_is_made_by_one_of_two(world: World) -> None:
     child = PartitionIdentifier("k", parents=("p",))
     world.one.create_partitions(["p", child])
-    world.one.delete("k", by="ana", why="a test")
+    world.one.people.delete("k", by="ana", why="a test")
     client = Overtaken(world.engine)
     reads: list[Any] = []
 

@@ -46,7 +46,7 @@ def asked(one: SourceCoordinator) -> int:
 def test_x12_a_process_that_acquires_asks_again_after_30_seconds(processes: Processes) -> None:
     worker, person = processes.start(), processes.start()
     assert worker.get_next_partition() is not None
-    person.pause(by="ana", why="why")
+    person.pausing.pause(by="ana", why="why")
     assert worker.get_next_partition() is not None, "it has asked, and believes it"
     processes.clock.advance(timedelta(seconds=30))
     hint = worker.claimable(1)[0]
@@ -56,15 +56,15 @@ def test_x12_a_process_that_acquires_asks_again_after_30_seconds(processes: Proc
 
 
 def test_x12_a_process_that_starts_asks_at_once(processes: Processes) -> None:
-    processes.start().pause(by="ana", why="why")
+    processes.start().pausing.pause(by="ana", why="why")
     assert processes.start().get_next_partition() is None
 
 
 def test_who_resumes_need_not_wait(processes: Processes) -> None:
     worker, person = processes.start(), processes.start()
-    person.pause(by="ana", why="why")
+    person.pausing.pause(by="ana", why="why")
     assert worker.get_next_partition() is None
-    person.resume(by="ana", why="why")
+    person.pausing.resume(by="ana", why="why")
     assert worker.get_next_partition() is not None
 
 
@@ -83,6 +83,6 @@ def test_asking_costs_one_read_in_30_seconds(processes: Processes) -> None:
 
 def test_nobody_asks_for_a_pause_of_the_supplier(processes: Processes) -> None:
     supplier = processes.start()
-    processes.start().pause(by="ana", why="why")
+    processes.start().pausing.pause(by="ana", why="why")
     assert supplier.run_supplier(lambda state: ["new"]).ran
     assert supplier.partition("new") is not None

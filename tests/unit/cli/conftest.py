@@ -19,7 +19,7 @@ def flights(url):
     store = open_store(url)
     store.setup()
     coordinator = SourceCoordinator(store, "flights", "test", max_failures=1)
-    coordinator.register()
+    coordinator.supplying.register()
     coordinator.create_partitions(["2013-01", "2013-02", HOSTILE])
     yield coordinator
     store.close()

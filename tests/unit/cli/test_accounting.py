@@ -79,7 +79,7 @@ IN_SHORT = "7 read: 3 delivered everywhere, 1 dropped, 2 unrouted, 1 dead-letter
 
 def test_s26_what_a_dataset_holds_is_counted_as_it_was_when_it_was_published(flights, cli):
     flights.complete(flights.acquire_partition("2013-01"), [BLOCK], counted=COUNTED)
-    flights.reset("2013-01", by="ana", why="anew")  # its counts are gone, what it has published is not
+    flights.people.reset("2013-01", by="ana", why="anew")  # its counts are gone, what it has published is not
     deliver(flights, "2013-02")  # into no dataset
     code, out, err = cli("accounting", "--source", "flights", "--dataset", "clean", "-o", "json")
     assert (code, err) == (0, "")
@@ -103,7 +103,7 @@ def test_s26_what_was_published_is_shown_with_its_counts(flights, cli):
     assert published("2013-02") == ["3 row(s) in 1 block(s) by tenure 1"]
     assert f"records: {IN_SHORT}." in cli("explain", "--source", "flights", "2013-01")[1].replace("\n", " ")
     assert "records:" not in cli("explain", "--source", "flights", "2013-02")[1]
-    flights.retract("2013-01", by="ana", why="wrong")
+    flights.people.retract("2013-01", by="ana", why="wrong")
     assert published("2013-01") == ["nothing: it was taken back"]
 
 

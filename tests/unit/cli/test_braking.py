@@ -54,6 +54,6 @@ def test_b4_a_source_of_300_whose_job_always_fails_pauses_itself_and_is_resumed(
     metrics = cli("metrics", "--source", "orders")[1]
     assert 'coordination_source_braked{source="orders",partition_prefix=""} 0' in metrics
     assert worked(SourceCoordinator(store, "orders", "again"), without_a_table) == 0
-    actions = [(each["action"], each["by"]) for each in workers[0].pauses()]
+    actions = [(each["action"], each["by"]) for each in workers[0].pausing.pauses()]
     assert actions[0] == ("pause", "the brake")
     assert [action for action, _ in actions] == ["pause", "resume"]

@@ -38,7 +38,7 @@ def test_it_removes_them_in_the_name_of_who_asks(cli, flights, finished):
     code, _, said = cli(*CLEANUP, "--gone", "p03", "--by", "ana", "--why", "the stream is gone", "--yes")
     assert (code, said) == (0, "Done: cleaned up 1 finished parent(s) of source flights.\n")
     assert flights.partition("p03") is None
-    [line] = flights.actions("p03")
+    [line] = flights.looking.actions("p03")
     assert (line["action"], line["by"], line["why"]) == ("clean up", "ana", "the stream is gone")
     _, out, _ = cli("explain", "p03", "--source", "flights")
     assert "had finished, and was cleaned up" in out

@@ -122,7 +122,7 @@ def test_a9_an_action_is_refused_for_what_changed_since_it_was_shown(flights, ur
     flights.fail(flights.acquire_partition("2013-01"), "no memory")
 
     def confirmed(question, store):
-        flights.reopen("2013-01", by="ana", why="first")
+        flights.people.reopen("2013-01", by="ana", why="first")
         flights.fail(flights.acquire_partition("2013-01"), "again")
         return True
 

@@ -46,7 +46,7 @@ def test_a_dry_run_changes_nothing(left, flights, cli):
     assert (code, "Dry run: would do what 2 note(s) say, with the rights of this process." in err) == (0, True)
     assert "Dry run: would forget 2 note(s)." in cli(*FINISH, "--forget", "--why", "-", "--dry-run")[2]
     assert all(file.exists() for file in left)
-    assert len(list(flights.follow_ups())) == 2
+    assert len(list(flights.follow_ups.follow_ups())) == 2
 
 
 def test_what_fails_stays_and_is_named(left, flights, cli):
@@ -57,15 +57,15 @@ def test_what_fails_stays_and_is_named(left, flights, cli):
     assert f"Left alone: {left[0]} was written again." in err
     assert f"Not done for {HOSTILE!a}: Cannot read a follow-up: it is not understood" in err
     assert "Done: 2 of 3 note(s)." in err
-    assert [note.key for note in flights.follow_ups()] == [HOSTILE]
+    assert [note.key for note in flights.follow_ups.follow_ups()] == [HOSTILE]
 
 
 def test_a_note_that_can_never_be_done_is_forgotten(left, flights, cli):
     code, _, err = cli(*FINISH, "2013-01", "--forget", "--yes")
-    assert (code, "Say why with --forget" in err, len(list(flights.follow_ups()))) == (1, True, 2)
+    assert (code, "Say why with --forget" in err, len(list(flights.follow_ups.follow_ups()))) == (1, True, 2)
     code, _, err = cli(*FINISH, "2013-01", "--forget", "--yes", "--by", "ana", "--why", "the bucket is gone")
     assert (code, "Done: forgot 1 note(s). What they say was not done." in err) == (0, True)
-    assert [note.key for note in flights.follow_ups()] == ["2013-02"]
+    assert [note.key for note in flights.follow_ups.follow_ups()] == ["2013-02"]
     assert all(file.exists() for file in left)
     told = json.loads(cli("history", "--source", "flights", "2013-01", "-o", "json")[1])[-1]
     assert (told["what"], told["who"], told["why"]) == ("forget", "ana", "the bucket is gone")
@@ -102,7 +102,7 @@ def test_z11_what_follows_a_parking_is_shown_and_done(flights, tmp_path, cli):
     show = ("show", "--source", "flights", "2013-01", "-o", "json")
     assert "to do when parked" in {row["field"] for row in json.loads(cli(*show)[1])}
     assert "Nothing is left to be done" in cli(*FINISH)[2]
-    flights.park("2013-01", "ana", "broken")
+    flights.people.park("2013-01", "ana", "broken")
     fields = {row["field"] for row in json.loads(cli(*show)[1])}
     assert ("to do after 2" in fields, "to do when parked" in fields) == (True, False)
     assert "(on_parked) is not done yet" in cli("explain", "--source", "flights", "2013-01")[1]

@@ -11,7 +11,7 @@ def test_who_held_it_and_how_that_ended(flights, cli):
     task = SourceCoordinator(flights.store, "flights", TASK)
     task.describe_owner(application="app-1")
     task.fail(task.acquire_partition("2013-01"), "boom\x1b[2J")
-    flights.park("2013-01", by="ana", why="look at it")
+    flights.people.park("2013-01", by="ana", why="look at it")
     code, out, err = cli("history", "--source", "flights", "2013-01", "-o", "json")
     assert (code, err) == (0, "")
     created, failed, parked = json.loads(out)

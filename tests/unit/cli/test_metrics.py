@@ -63,7 +63,7 @@ def source(url):
 
     def make(name, prefix=None, keys=("a", "b", "c")):
         coordinator = SourceCoordinator(store, name, "test", prefix)
-        coordinator.register()
+        coordinator.supplying.register()
         coordinator.create_partitions(keys)
         return coordinator
 
@@ -74,7 +74,7 @@ def source(url):
 def test_every_state_of_every_source_has_a_line(source, cli):
     flights, rides = source("flights"), source("rides", keys=["x"])
     flights.complete(flights.acquire_partition("a"))
-    flights.park("b", by="ana", why="w")
+    flights.people.park("b", by="ana", why="w")
     rides.acquire_partition("x")
     code, out, err = cli()
     assert (code, err) == (0, "")
@@ -114,7 +114,7 @@ def test_ages_and_what_is_overdue(tmp_path, cli, monkeypatch, url):
     store = open_store(url, clock=clock)
     store.setup()
     flights = SourceCoordinator(store, "flights", "test", clock=clock)
-    flights.register()
+    flights.supplying.register()
     flights.create_partitions(["a"])
     flights.close(flights.acquire_partition("a"), reopen_after=timedelta(minutes=1))
     clock.advance(timedelta(minutes=3, milliseconds=999))

@@ -27,7 +27,7 @@ def file(tmp_path):
 def test_a_source_moves(flights, cli, there, file, capsys):
     other, url = there
     flights.complete(flights.acquire_partition("2013-01"))
-    flights.pause(by="ana", why="it moves")
+    flights.pausing.pause(by="ana", why="it moves")
     code, _, err = cli("export", file, "--source", "flights")
     assert code == 0
     assert f"Done: exported 3 partition(s) of source flights to {file}." in err
@@ -38,13 +38,13 @@ def test_a_source_moves(flights, cli, there, file, capsys):
     assert "Done: 3 of 3 partition(s) go on here." in err
     assert f"python -m airflow_coordination resume --source flights --store {url} --why '…'" in err
     assert other.counts() == flights.counts()
-    assert other.current_pause().by == "bob"
-    assert other.current_pause().why.startswith("import from sqlite:///")
+    assert other.pausing.current_pause().by == "bob"
+    assert other.pausing.current_pause().why.startswith("import from sqlite:///")
 
 
 def test_a_dry_run_changes_nothing(flights, cli, there, file, capsys):
     other, url = there
-    flights.pause(by="ana", why="it moves")
+    flights.pausing.pause(by="ana", why="it moves")
     cli("export", file, "--source", "flights")
     assert main(["import", file, "--dry-run", "--store", url]) == 0
     assert "Dry run: would import them into sqlite:///" in capsys.readouterr().err
@@ -53,7 +53,7 @@ def test_a_dry_run_changes_nothing(flights, cli, there, file, capsys):
 
 def test_what_is_different_is_named_and_left(flights, cli, there, file, capsys):
     other, url = there
-    flights.pause(by="ana", why="it moves")
+    flights.pausing.pause(by="ana", why="it moves")
     cli("export", file, "--source", "flights")
     other.create_partitions(["2013-01", "2013-02"])
     other.complete(other.acquire_partition("2013-02"))
@@ -79,7 +79,7 @@ def test_what_cannot_be_is_said(flights, cli, file, command, said):
 
 def test_it_asks_before_it_changes_anything(flights, cli, there, file, capsys):
     other, url = there
-    flights.pause(by="ana", why="it moves")
+    flights.pausing.pause(by="ana", why="it moves")
     cli("export", file, "--source", "flights")
     assert main(["import", file, "--store", url]) == 1
     assert "is needed where there is no terminal to ask on" in capsys.readouterr().err

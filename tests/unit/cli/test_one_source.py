@@ -43,9 +43,9 @@ def test_b8_errors_that_are_cut_are_counted(failed, asked):
 
 
 def test_b8_who_did_what_on_a_whole_source(failed, asked):
-    failed.reopen("k0", by="ana", why="the file is there")
-    failed.pause(by="bo", why="Spark is ill")
-    failed.park("k0", by="ana", why="it is not")
+    failed.people.reopen("k0", by="ana", why="the file is there")
+    failed.pausing.pause(by="bo", why="Spark is ill")
+    failed.people.park("k0", by="ana", why="it is not")
     rows, _ = asked("audit", "--since", "1h")
     told = [(row["by"], row["action"], row["key"], row["why"]) for row in rows]
     assert told == [
@@ -62,7 +62,7 @@ def test_b8_an_age_that_is_none_is_named(failed, cli):
 
 
 def test_b8_who_paused_a_source_and_why(failed, asked):
-    failed.pause(by="bo", why="Spark is ill")
+    failed.pausing.pause(by="bo", why="Spark is ill")
     rows, said = asked("source")
     told = {row["field"]: row["value"] for row in rows}
     assert (told["paused"], told["parked"], told["assigned"], told["owners"]) == (True, 3, 1, "1")

@@ -116,7 +116,7 @@ def test_what_cannot_be_is_refused(flights, cli, argv, message):
 
 
 def test_all_sources_in_numbers(flights, cli):
-    flights.register_dag("flights_dag")
+    flights.supplying.register_dag("flights_dag")
     flights.complete(flights.acquire_partition("2013-01"))
     SourceCoordinator(flights.store, "sales", TASK, "eu").create_partitions(["a"])
     (sales, found), _ = rows(cli, "sources")

@@ -31,7 +31,7 @@ def test_a_dry_run_changes_nothing(flights, cli):
     code, _, err = cli(*PAUSE, "--dry-run")
     assert code == 0
     assert "Dry run: would pause source flights. Nothing was changed." in err
-    assert not flights.current_pause().paused
+    assert not flights.pausing.current_pause().paused
 
 
 @pytest.mark.parametrize("dry", ["--dry-run", "--yes"])
@@ -39,7 +39,7 @@ def test_it_is_refused_when_it_is_so_already(flights, cli, dry):
     code, _, err = cli(*RESUME, dry)
     assert code == 1
     assert "Cannot resume source 'flights': it was never paused." in err
-    flights.pause(by="ana", why="first")
+    flights.pausing.pause(by="ana", why="first")
     code, _, err = cli(*PAUSE, dry)
     assert code == 1
     assert "Cannot pause source 'flights': it was paused at" in err
@@ -56,27 +56,27 @@ def test_it_needs_a_source_that_is_known_a_reason_and_somebody_to_ask(flights, c
     code, _, err = cli("pause", "--source", "flights", "--why", "why")
     assert code == 1
     assert "--yes=False: is needed where there is no terminal to ask on" in err
-    assert not flights.current_pause().paused
+    assert not flights.pausing.current_pause().paused
 
 
 def test_it_is_refused_when_somebody_resumed_since_it_was_shown(flights, url, monkeypatch, capsys):
     from airflow_coordination.cli.standalone import main
 
-    flights.pause(by="ana", why="first")
+    flights.pausing.pause(by="ana", why="first")
 
     def confirmed(question, store):
-        flights.resume(by="ana", why="over")
-        flights.pause(by="eve", why="second")
+        flights.pausing.resume(by="ana", why="over")
+        flights.pausing.pause(by="eve", why="second")
         return True
 
     monkeypatch.setattr("airflow_coordination.cli.subcommands.acting.confirmed", confirmed)
     assert main([*RESUME, "--store", url]) == 1
     assert "it was meanwhile paused at" in capsys.readouterr().err
-    assert flights.current_pause().by == "eve"
+    assert flights.pausing.current_pause().by == "eve"
 
 
 def test_the_other_commands_say_that_it_is_paused(flights, cli):
-    flights.pause(by="ana", why="Spark is ill")
+    flights.pausing.pause(by="ana", why="Spark is ill")
     assert [row["paused"] for row in json.loads(cli("status", "-o", "json")[1])] == [True]
     assert [row["paused"] for row in json.loads(cli("sources", "-o", "json")[1])] == [True]
     assert "by 'ana', who said 'Spark is ill'" in cli("watch", "--source", "flights", "--looks", "1")[1]

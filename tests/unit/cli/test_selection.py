@@ -80,7 +80,7 @@ def test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done(parked,
 
     def then_somebody_else_acts(*given):
         found = counted(*given)
-        parked.reopen("2014-01", by="ana", why="first")
+        parked.people.reopen("2014-01", by="ana", why="first")
         return found
 
     monkeypatch.setattr(acting, "selected", then_somebody_else_acts)

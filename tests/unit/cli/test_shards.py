@@ -18,7 +18,7 @@ def identifier(shard, *parents, start="TRIM_HORIZON"):
 @pytest.fixture
 def orders(flights):
     one = SourceCoordinator(flights.store, "orders", "reads")
-    one.register()
+    one.supplying.register()
     one.create_partitions([identifier("shard-0"), identifier("shard-1"), identifier("shard-2", "shard-0", "shard-1")])
     return one
 

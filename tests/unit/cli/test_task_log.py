@@ -7,6 +7,7 @@ import json
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.looking import Looking
 from airflow_coordination.values.fence import Owner
 
 RUN = "scheduled__2026-01-01T00:00:00+00:00"
@@ -76,8 +77,8 @@ def test_a_task_that_is_not_mapped_has_a_shorter_address(base_url, flights, cli)
 
 def test_a_list_asks_once_for_all_that_failed(base_url, task, cli, monkeypatch):
     asked = []
-    real = SourceCoordinator.past_tenures
-    monkeypatch.setattr(SourceCoordinator, "past_tenures", lambda self, limit: asked.append(limit) or real(self, limit))
+    real = Looking.past_tenures
+    monkeypatch.setattr(Looking, "past_tenures", lambda self, limit: asked.append(limit) or real(self, limit))
     for key in ("2013-01", "2013-02"):
         task.fail(task.acquire_partition(key), "no memory")
     rows(cli("list", "--source", "flights", "-o", "json"))

@@ -91,7 +91,7 @@ def test_parked_partitions_are_a_persons(source, clock):
 
 
 def test_an_outage_is_seen_and_waited_for(source, clock, monkeypatch):
-    outlook, calls = source.outlook, []
+    outlook, calls = source.looking.outlook, []
 
     def broken_once():
         calls.append(1)
@@ -99,7 +99,7 @@ def test_an_outage_is_seen_and_waited_for(source, clock, monkeypatch):
             raise StoreUnavailableError("look ahead", "the server is gone")
         return outlook()
 
-    monkeypatch.setattr(source, "outlook", broken_once)
+    monkeypatch.setattr(source.looking, "outlook", broken_once)
     first, second = Watcher(source, clock).looks(2.0, 2)
     assert "the server is gone" in str(first)
     assert isinstance(second, Progress)

@@ -8,8 +8,8 @@ from airflow_coordination.leases import SourceCoordinator
 
 def test_workers_what_they_hold_and_should_hold(flights, cli):
     one = SourceCoordinator(flights.store, "flights", "one")
-    member = one.join(2), SourceCoordinator(flights.store, "flights", "two").join(8)
-    assert one.ask(one.get_next_partition().partition, timedelta(minutes=1))
+    member = one.workers.join(2), SourceCoordinator(flights.store, "flights", "two").workers.join(8)
+    assert one.workers.ask(one.get_next_partition().partition, timedelta(minutes=1))
     flights.get_next_partition()  # by somebody who is no member
     code, out, _ = cli("workers", "flights", "-o", "json")
     assert code == 0
@@ -23,7 +23,7 @@ def test_workers_what_they_hold_and_should_hold(flights, cli):
 
 
 def test_members_are_in_no_other_list(flights, cli):
-    member = flights.join(2)
+    member = flights.workers.join(2)
     code, out, _ = cli("sources", "-o", "json")
     assert code == 0
     assert [row["source"] for row in json.loads(out)] == ["flights"]

@@ -115,7 +115,7 @@ def test_scenario_48_who_cannot_lead_makes_nothing_and_who_has_lost_it_leads_aga
 
     with pytest.raises(PartitionNotOwnedError):
         one.run_supplier(overtaken)
-    assert one.global_state() == {"seen": 1}
+    assert one.supplying.global_state() == {"seen": 1}
     assert [each.key for each in one.partitions()] == ["object-1", "object-2"]
     clock.advance(HOUR)
     assert one.run_supplier(lambda state: state.update(seen=2) or []).ran

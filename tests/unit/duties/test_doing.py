@@ -60,14 +60,14 @@ def test_what_drivers_have_left_is_done_and_gone(one, tmp_path) -> None:
     result = follow_up_all(one, rights=FollowUpRights.of_a_person())
     assert (result.done, result.left_alone, result.failed) == (3, [], [])
     assert not any(file.exists() for file in files)
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
     assert one.metrics.counts["s_source_coordinator_followUpsDone"] == 3
 
 
 def test_several_things_follow_one_after_the_other(one, tmp_path) -> None:
     files = [a_file(tmp_path, name) for name in "ab"]
     ended(one, "k", [DeleteObjects(str(file)) for file in files])
-    assert len(said_in(next(one.follow_ups()).text)) == 2
+    assert len(said_in(next(one.follow_ups.follow_ups()).text)) == 2
     assert follow_up_all(one, "k", FollowUpRights.of_a_person()).done == 1
     assert not any(file.exists() for file in files)
 
@@ -83,7 +83,7 @@ def test_what_cannot_be_done_stays_and_keeps_nothing_else(one, tmp_path) -> None
     [(note, error)] = result.failed
     assert (note.key, result.done, file.exists()) == ("a", 1, False)
     assert "this machine has not" in str(error)
-    assert [left.key for left in one.follow_ups()] == ["a"]
+    assert [left.key for left in one.follow_ups.follow_ups()] == ["a"]
     assert one.metrics.counts["s_source_coordinator_followUpErrors"] == 1
 
 
@@ -125,7 +125,7 @@ def test_a_long_list_is_a_file_below_the_output_root_until_it_is_done(one, tmp_p
     files = [a_file(tmp_path, f"{number:03}-{'x' * 40}") for number in range(100)]
     root = tmp_path / "out"
     ended(one, "k", DeleteObjects([str(file) for file in files]), str(root))
-    [note] = one.follow_ups()
+    [note] = one.follow_ups.follow_ups()
     assert len(note.text) < MAX_BYTES
     [kept] = (root / LISTS).rglob("*.json")
     assert follow_up_all(one, rights=FollowUpRights.of_a_person()).done == 1
@@ -161,7 +161,7 @@ def test_a_note_that_is_not_understood_says_so_and_stays(one, text) -> None:
     [(_, error)] = follow_up_all(one, rights=FollowUpRights.of_a_person()).failed
     assert isinstance(error, FollowUpError)
     assert str(error).endswith("Use the version of this package that has written it, or a newer one")
-    assert len(list(one.follow_ups())) == 1
+    assert len(list(one.follow_ups.follow_ups())) == 1
 
 
 @pytest.mark.parametrize("ending", [Complete, lambda then: Close(timedelta(1), then=then)])

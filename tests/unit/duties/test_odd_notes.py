@@ -104,7 +104,7 @@ def test_f1_one_odd_note_among_a_hundred_stays_and_is_named(one, tmp_path: Path,
     assert (found.done, [note.key for note, _ in found.failed], found.gave_up) == (100, ["050"], False)
     assert str(found.failed[0][1]).startswith("Cannot ")
     assert list(tmp_path.iterdir()) == []
-    [left] = one.follow_ups()
+    [left] = one.follow_ups.follow_ups()
     assert (left.key, bool(told(left))) == ("050", True)
 
 

@@ -106,7 +106,7 @@ def test_a_clean_up_goes_through_all_portions(flights, recorded, clock) -> None:
     [report] = run_duties(flights, [clean_up])
     assert (report.result(), report.stays) == (CleanedUp(("p1", "p2", "p3")), 0)
     assert [one.key for one in flights.partitions()] == ["child", "x"]
-    [line] = flights.actions("p3")
+    [line] = flights.looking.actions("p3")
     assert (line["by"], line["why"]) == ("ana", "grown")
 
 
@@ -139,7 +139,7 @@ def test_retention_goes_through_all_portions(flights, clock) -> None:
     )
     assert [report.result() for report in (dry, done, again)] == [Purged(5), Purged(5), Purged()]
     assert [one.key for one in flights.partitions()] == ["young"]
-    [line] = flights.actions("e")
+    [line] = flights.looking.actions("e")
     assert (line["by"], line["why"]) == ("ana", "old")
 
 
@@ -183,7 +183,7 @@ def test_the_notes_that_were_looked_at_are_done_and_no_other(flights, tmp_path) 
         flights.create_partitions([key])
         lease = flights.acquire_partition(key)
         flights.complete(lease, then=note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
-    looked_at = list(flights.follow_ups("a"))
+    looked_at = list(flights.follow_ups.follow_ups("a"))
     nobodys, mine, rest = run_duties(
         flights,
         [

@@ -33,7 +33,7 @@ def one() -> SourceCoordinator:
 )
 def test_what_is_no_list_of_keys_is_told(one: SourceCoordinator, field: str, given: object, message: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        one.clean_up(**{field: given})  # type: ignore[arg-type]
+        one.cleaning.clean_up(**{field: given})  # type: ignore[arg-type]
     assert str(refused.value).startswith(message.format(field))
 
 
@@ -43,7 +43,7 @@ def test_what_is_no_list_of_keys_is_told(one: SourceCoordinator, field: str, giv
 )
 def test_a_time_that_is_none_is_told(one: SourceCoordinator, given: object, problem: str) -> None:
     with pytest.raises(InvalidInputError, match=rf"^clean_after=.*: {problem}"):
-        one.clean_up(given)  # type: ignore[arg-type]
+        one.cleaning.clean_up(given)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match=rf"^clean_after=.*: {problem}"):
         one.run_supplier(lambda state: [], clean_after=given)  # type: ignore[arg-type]
 

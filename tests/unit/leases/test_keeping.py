@@ -49,10 +49,10 @@ def test_a_supplier_that_yields_makes_progress() -> None:
         rivals.append(two.run_supplier(lambda state: ["z"]).ran)
         yield Checkpoint({"last": 15})
 
-    one.heartbeat = without_threads  # type: ignore[assignment, method-assign]
+    one.supplying._heartbeat = without_threads  # type: ignore[assignment]
     one.run_supplier(slow)
     assert rivals == [False]
-    assert one.global_state() == {"last": 15}
+    assert one.supplying.global_state() == {"last": 15}
 
 
 def test_l7_a_progress_that_raises_once_loses_no_lease() -> None:

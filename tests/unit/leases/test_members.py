@@ -37,7 +37,7 @@ def join(worker):
     joined = []
 
     def joins(name, capacity=4):
-        joined.append(worker(name).join(capacity))
+        joined.append(worker(name).workers.join(capacity))
         return joined[-1]
 
     yield joins
@@ -46,7 +46,7 @@ def join(worker):
 
 
 def seen(worker):
-    return [(member.owner, member.capacity) for member in worker("looks").members()]
+    return [(member.owner, member.capacity) for member in worker("looks").workers.members()]
 
 
 def test_a_member_is_there_until_it_leaves(join, worker):
@@ -95,16 +95,16 @@ def test_the_internal_source_is_in_no_list_and_has_no_history(join, worker, stor
     assert list(store.history(INTERNAL, None, 100)) == []
     coordinator = worker("looks")
     assert sum(coordinator.counts().values()) == 1
-    assert coordinator.outlook().assigned == 0
+    assert coordinator.looking.outlook().assigned == 0
     assert [each.key for each in coordinator.partitions()] == ["a"]
 
 
 def test_members_count_in_no_metric_and_are_there_while_the_source_is_paused(worker):
     coordinator = worker("one")
     coordinator.create_partitions(["a"])
-    coordinator.pause(by="me", why="test")
+    coordinator.pausing.pause(by="me", why="test")
     before = dict(coordinator.metrics.counts)
-    member = coordinator.join(1)
+    member = coordinator.workers.join(1)
     assert seen(worker) == [("one", 1)]
     member.leave()
     assert dict(coordinator.metrics.counts) == before
@@ -113,6 +113,6 @@ def test_members_count_in_no_metric_and_are_there_while_the_source_is_paused(wor
 @pytest.mark.parametrize("capacity", [0, -1, True, 1.5, "4"])
 def test_a_capacity_that_cannot_be(worker, capacity):
     with pytest.raises(InvalidInputError) as refused:
-        worker("one").join(capacity)
+        worker("one").workers.join(capacity)
     assert "capacity" in str(refused.value)
     assert "is not a whole number above zero. Give 1 or more" in str(refused.value)

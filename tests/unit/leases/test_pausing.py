@@ -40,58 +40,58 @@ def test_nothing_is_acquired_until_it_is_resumed(c: SourceCoordinator) -> None:
     held = c.get_next_partition()
     assert held is not None
     hints = c.claimable()
-    c.pause(by="ana", why="Spark is ill")
+    c.pausing.pause(by="ana", why="Spark is ill")
     assert c.get_next_partition() is None
     assert c.get_next_partition(hint=hints[0]) is None
     assert c.acquire_partition("b") is None
     assert c.complete_and_get_next(held) is None
-    assert c.outlook().completed == 1
-    c.resume(by="bob", why="it is well")
+    assert c.looking.outlook().completed == 1
+    c.pausing.resume(by="bob", why="it is well")
     assert c.get_next_partition(hint=hints[0]) is not None
 
 
 def test_it_says_who_and_why(c: SourceCoordinator, clock: FakeClock) -> None:
-    assert str(c.current_pause()) == "never paused"
-    paused = c.pause(by="ana", why="Spark is ill")
-    assert paused == c.current_pause()
+    assert str(c.pausing.current_pause()) == "never paused"
+    paused = c.pausing.pause(by="ana", why="Spark is ill")
+    assert paused == c.pausing.current_pause()
     at = clock.now().isoformat(timespec="seconds")
     assert str(paused) == f"paused at {at} by 'ana', who said 'Spark is ill'"
-    assert str(c.resume(by="bob", why="well")) == f"resumed at {at} by 'bob', who said 'well'"
-    assert [(each["action"], each["by"], each["why"], each["at"]) for each in c.pauses()] == [
+    assert str(c.pausing.resume(by="bob", why="well")) == f"resumed at {at} by 'bob', who said 'well'"
+    assert [(each["action"], each["by"], each["why"], each["at"]) for each in c.pausing.pauses()] == [
         ("pause", "ana", "Spark is ill", clock.now()),
         ("resume", "bob", "well", clock.now()),
     ]
 
 
 def test_it_is_told_to_whoever_is_too_late(c: SourceCoordinator) -> None:
-    seen = c.current_pause()
-    c.pause(by="ana", why="first")
+    seen = c.pausing.current_pause()
+    c.pausing.pause(by="ana", why="first")
     with pytest.raises(PartitionUpdateError, match=r"Cannot pause source 'flights': it was paused at .* by 'ana', who"):
-        c.pause(by="bob", why="second")
+        c.pausing.pause(by="bob", why="second")
     with pytest.raises(PartitionUpdateError, match=r"it was meanwhile paused at .* by 'ana', who said 'first'"):
-        c.pause(by="bob", why="second", seen=seen)
-    assert c.current_pause().by == "ana"
+        c.pausing.pause(by="bob", why="second", seen=seen)
+    assert c.pausing.current_pause().by == "ana"
 
 
 def test_nobody_resumes_what_nobody_has_paused(c: SourceCoordinator) -> None:
     with pytest.raises(PartitionUpdateError, match="Cannot resume source 'flights': it was never paused"):
-        c.resume(by="ana", why="why")
+        c.pausing.resume(by="ana", why="why")
 
 
 def test_nobody_resumes_another_pause_than_the_one_they_saw(c: SourceCoordinator) -> None:
-    seen = c.pause(by="ana", why="first")
-    c.resume(by="ana", why="over")
-    c.pause(by="bob", why="second")
+    seen = c.pausing.pause(by="ana", why="first")
+    c.pausing.resume(by="ana", why="over")
+    c.pausing.pause(by="bob", why="second")
     with pytest.raises(PartitionUpdateError, match=r"it was meanwhile paused at .* by 'bob', who said 'second'"):
-        c.resume(by="ana", why="mine is over", seen=seen)
-    assert c.current_pause().paused
+        c.pausing.resume(by="ana", why="mine is over", seen=seen)
+    assert c.pausing.current_pause().paused
 
 
 @pytest.mark.parametrize(("by", "why", "field"), [(" ", "why", "by"), ("ana", "", "why")])
 def test_it_needs_a_name_and_a_reason(c: SourceCoordinator, by: str, why: str, field: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^{field}"):
-        c.pause(by=by, why=why)
-    assert c.current_pause() == NEVER_PAUSED
+        c.pausing.pause(by=by, why=why)
+    assert c.pausing.current_pause() == NEVER_PAUSED
 
 
 class Silent(ForwardingStore):
@@ -124,16 +124,16 @@ def silent(store: InMemoryStore, c: SourceCoordinator, clock: FakeClock) -> tupl
 def test_s6_a_pause_whose_answer_was_lost_is_found_applied(silent: tuple[Silent, SourceCoordinator]) -> None:
     wrapped, one = silent
     wrapped.loses["set_pause"] = 2
-    assert one.pause(by="ana", why="why").by == "ana"
-    assert len(one.pauses()) == 1
+    assert one.pausing.pause(by="ana", why="why").by == "ana"
+    assert len(one.pausing.pauses()) == 1
 
 
 def test_s6_an_applied_pause_is_not_denied_because_a_read_fails(silent: tuple[Silent, SourceCoordinator]) -> None:
     """The simulator showed it: resumed, and its sender was told that nothing was written."""
     wrapped, one = silent
-    seen = one.current_pause()
+    seen = one.pausing.current_pause()
     wrapped.loses["pause"] = 1_000_000
-    assert one.pause(by="ana", why="why", seen=seen).paused
+    assert one.pausing.pause(by="ana", why="why", seen=seen).paused
 
 
 def test_s6_a_pause_that_somebody_has_changed_since_may_have_been_applied(
@@ -141,9 +141,9 @@ def test_s6_a_pause_that_somebody_has_changed_since_may_have_been_applied(
 ) -> None:
     wrapped, one = silent
     wrapped.loses["set_pause"] = 1
-    wrapped.before = lambda: c.resume(by="bob", why="why")
+    wrapped.before = lambda: c.pausing.resume(by="bob", why="why")
     with pytest.raises(OutcomeUnknownError, match="pause source 'flights' was applied: others have paused or resumed"):
-        one.pause(by="ana", why="why")
+        one.pausing.pause(by="ana", why="why")
 
 
 def test_a_store_from_elsewhere_may_know_of_no_pauses(store: InMemoryStore) -> None:
@@ -157,4 +157,4 @@ def test_a_store_from_elsewhere_may_know_of_no_pauses(store: InMemoryStore) -> N
     assert pause_of(foreign, "flights|PARTITION") == NEVER_PAUSED  # type: ignore[arg-type]
     one = SourceCoordinator(foreign, "flights", "me")  # type: ignore[arg-type]
     with pytest.raises(SettingsError, match=r"knows of no pauses\. Pause the DAGs that work on it"):
-        one.pause(by="ana", why="why")
+        one.pausing.pause(by="ana", why="why")

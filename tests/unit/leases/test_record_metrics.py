@@ -137,9 +137,9 @@ def test_what_is_settled_later_is_counted_by_the_step_that_settles_it(
 
 def test_the_results_of_acknowledgment_sets(flights: SourceCoordinator) -> None:
     for positive, expired, failed in ((True, False, 0), (False, False, 3), (False, True, 5)):
-        flights.count_acknowledgment_set()
-        flights.count_acknowledgment(positive=positive, expired=expired, failed=failed)
-    flights.count_acknowledgment_set()  # ended by an exception
+        flights.counting.count_acknowledgment_set()
+        flights.counting.count_acknowledgment(positive=positive, expired=expired, failed=failed)
+    flights.counting.count_acknowledgment_set()  # ended by an exception
     sets = (Metric.SETS_CREATED, Metric.SETS_COMPLETED, Metric.SETS_EXPIRED, Metric.SETS_POSITIVE, Metric.SETS_NEGATIVE)
     assert said(flights, *sets) == (4, 2, 1, 1, 2)
     assert said(flights, Metric.RECORDS_FAILED) == (8,)

@@ -196,7 +196,7 @@ def test_z6_a_write_on_a_deleted_partition_names_who_deleted_it(
     leased: tuple[SourceCoordinator, Lease], store: FaultyStore, clock: FakeClock
 ) -> None:
     c, lease = leased
-    coordinator(store, clock, "ana").delete("a", by="ana", why="test")
+    coordinator(store, clock, "ana").people.delete("a", by="ana", why="test")
     with pytest.raises(PartitionNotFoundError, match=r"was deleted by 'ana' \('test'\)"):
         c.complete(lease)
     assert lease.ending is not None

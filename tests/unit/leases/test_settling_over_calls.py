@@ -234,7 +234,7 @@ def test_s6_a_release_whose_answer_was_lost_counts_although_the_partition_was_ac
         raise OutcomeUnknownError("release", "connection lost")
 
     store.instead[len(store.calls) + 1] = lost
-    c.release("a", by="ana", why="stuck")
+    c.people.release("a", by="ana", why="stuck")
 
 
 @pytest.mark.parametrize("again", [(ONE, TWO), merge((), (ONE, TWO))], ids=["as they are", "merged"])

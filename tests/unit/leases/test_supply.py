@@ -59,7 +59,7 @@ def test_a_generator_creates_and_remembers(clock: FakeClock) -> None:
     first, second = c.run_supplier(paged), c.run_supplier(paged)
     assert (first.created.created, second.created.created) == (12, 0)
     assert second.created.existing == 0, "the state spares the listing"
-    assert c.global_state() == {"last": 12}
+    assert c.supplying.global_state() == {"last": 12}
 
 
 def test_a_list_supplier_changes_the_dict_as_in_data_prepper(clock: FakeClock) -> None:
@@ -72,7 +72,7 @@ def test_a_list_supplier_changes_the_dict_as_in_data_prepper(clock: FakeClock) -
     run = c.run_supplier(listing)
     assert (run.created.created, run.created.existing) == (2, 1)
     c.run_supplier(listing)
-    assert c.global_state() == {"runs": [1, 1]}
+    assert c.supplying.global_state() == {"runs": [1, 1]}
 
 
 def test_the_state_is_saved_even_when_nothing_was_created(clock: FakeClock) -> None:
@@ -82,7 +82,7 @@ def test_the_state_is_saved_even_when_nothing_was_created(clock: FakeClock) -> N
         state["seen"] = True
 
     assert c.run_supplier(only_state).created.created == 0
-    assert c.global_state() == {"seen": True}
+    assert c.supplying.global_state() == {"seen": True}
 
 
 @pytest.mark.parametrize("checkpoint", [lambda state: state, dict], ids=["the dict itself", "a copy"])
@@ -100,7 +100,7 @@ def test_e16_a_state_set_back_to_its_initial_value_is_saved(
         state["cursor"] = 0
 
     run = c.run_supplier(starting_over)
-    assert run.state == c.global_state() == {"cursor": 0}
+    assert run.state == c.supplying.global_state() == {"cursor": 0}
     assert c.run_supplier(starting_over).created.existing == 1
 
 
@@ -109,7 +109,7 @@ def test_e16_a_supplier_of_checkpoints_alone_keeps_its_last_one(clock: FakeClock
     c = coordinator(InMemoryStore(clock=clock), clock)
     c.run_supplier(lambda state: state.update(last=0))  # type: ignore[arg-type, return-value]
     c.run_supplier(lambda state: [Checkpoint({"last": 5}), Checkpoint({"last": 6})])
-    assert c.global_state() == {"last": 6}
+    assert c.supplying.global_state() == {"last": 6}
 
 
 @pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER], ids=["before", "after"])
@@ -127,7 +127,7 @@ def test_s11_killed_at_every_single_store_call(fault: Fault, clock: FakeClock) -
         survivor = coordinator(store.store, clock, "other")  # the process that crashed stays dead
         assert survivor.run_supplier(paged).ran, f"not replaced after a crash at call {call}"
         assert {partition.key for partition in survivor.partitions()} == expected
-        assert survivor.global_state() == {"last": 12}
+        assert survivor.supplying.global_state() == {"last": 12}
 
 
 def test_l4_a_supplier_that_dies_ten_times_is_still_replaced(clock: FakeClock) -> None:
@@ -143,7 +143,7 @@ def test_l4_a_supplier_that_dies_ten_times_is_still_replaced(clock: FakeClock) -
         with pytest.raises(Crash):
             c.run_supplier(dying)
         clock.advance(timedelta(minutes=11))
-    assert coordinator(store, clock).global_state() == {"n": 10}
+    assert coordinator(store, clock).supplying.global_state() == {"n": 10}
 
 
 def test_e6_a_later_try_of_the_task_that_died_takes_the_suppliers_lease_over(clock: FakeClock) -> None:
@@ -166,7 +166,7 @@ def test_e6_a_later_try_of_the_task_that_died_takes_the_suppliers_lease_over(clo
 
     with pytest.raises(PartitionNotOwnedError):
         first.run_supplier(frozen)
-    assert first.global_state() == {"last": 2}
+    assert first.supplying.global_state() == {"last": 2}
     assert one("other", 1).run_supplier(lambda state: []).ran
 
 
@@ -224,7 +224,7 @@ def test_s10_a_save_under_a_stale_supplier_fence_is_refused(clock: FakeClock) ->
     c.heartbeat = lambda *_: _not_given_back(None)  # type: ignore[method-assign, assignment, misc, return-value]
     with pytest.raises(PartitionNotOwnedError):
         c.run_supplier(slow)
-    assert rival.global_state() == {"last": 200}
+    assert rival.supplying.global_state() == {"last": 200}
     assert c.refusals == 1
 
 
@@ -253,7 +253,7 @@ def test_a_suppliers_exception_propagates_and_its_lease_is_given_back(clock: Fak
     with pytest.raises(RuntimeError, match="listing failed"):
         c.run_supplier(failing)
     assert [partition.key for partition in c.partitions()] == ["a"]
-    assert c.global_state() == {"last": 1}
+    assert c.supplying.global_state() == {"last": 1}
     assert coordinator(store, clock, "other").run_supplier(paged).ran
 
 
@@ -274,7 +274,7 @@ def test_bad_suppliers_get_a_clear_error(supplier: Any, error: type[Exception], 
     c.run_supplier(lambda state: state.update(good=1))  # type: ignore[arg-type, return-value]
     with pytest.raises(error, match=message):
         c.run_supplier(supplier)
-    assert c.global_state() == {"good": 1}, "the last good state stays"
+    assert c.supplying.global_state() == {"good": 1}, "the last good state stays"
     held = store.get(compose_source("flights", None, "GLOBAL_STATE"), GLOBAL_STATE_KEY)
     assert held is not None
     assert held.owner is None, "the lease was given back"

@@ -150,7 +150,7 @@ def test_s6_a_phantom_may_end_while_it_is_given_back(
         def forward(self, name: str, call: Callable[[], T]) -> T:
             if name == "write":
                 if gone == "deleted":
-                    c.delete("a", by="ana", why="test")
+                    c.people.delete("a", by="ana", why="test")
                 else:
                     clock.advance(timedelta(minutes=11))
                     taken(coordinator(store, clock, "other/dag/run/task/7/1"), "a")
@@ -187,8 +187,8 @@ def test_a_tenure_that_is_over_is_not_adopted_although_its_owner_holds_a_later_o
 ) -> None:
     c.give_up(lease)
     later = taken(c, "a")
-    assert c.adopt("a", lease.fence) is None
-    assert c.adopt("a", later.fence) is not None
+    assert c.tries.adopt("a", lease.fence) is None
+    assert c.tries.adopt("a", later.fence) is not None
 
 
 def test_a_driver_says_what_it_is_when_it_begins(store: InMemoryStore, clock: FakeClock, lease: Lease) -> None:

@@ -215,7 +215,7 @@ def test_small_x7_an_accounting_of_what_are_no_counts_is_refused(given: Any, sai
 @pytest.mark.parametrize(("by", "why", "field"), [("a", None, "why"), (None, "b", "by"), (5, "b", "by")])
 def test_small_x7_who_acts_and_why_is_text(by: Any, why: Any, field: str) -> None:
     c = SourceCoordinator(open_store("memory://"), "flights", "me")
-    for act in (c.pause, c.resume):
+    for act in (c.pausing.pause, c.pausing.resume):
         with pytest.raises(InvalidInputError, match=rf"^{field}=(None|5): is (NoneType|int), not text\. Say who acts"):
             act(by=by, why=why)
 
@@ -224,4 +224,4 @@ def test_small_x7_who_acts_and_why_is_text(by: Any, why: Any, field: str) -> Non
 def test_small_x7_completed_before_is_a_moment(before: Any) -> None:
     c = SourceCoordinator(open_store("memory://"), "flights", "me")
     with pytest.raises(InvalidInputError, match=r"^completed_before=.*Give it with a time zone, such as UTC"):
-        c.purge(before, by="a", why="b")
+        c.cleaning.purge(before, by="a", why="b")

@@ -53,17 +53,17 @@ def counted(coordinator, metric):
 
 def test_the_owner_hears_of_it_and_hands_over(one, two, lease):
     assert not one.renew(lease).wanted
-    assert two.ask(two.partition("a"), PATIENCE)
+    assert two.workers.ask(two.partition("a"), PATIENCE)
     lease = one.renew(lease)
     assert lease.wanted
-    one.hand_over(lease)
+    one.workers.hand_over(lease)
     assert one.partition("a").ending_of(lease.fence).outcome is Outcome.HANDED_OVER
     assert counted(one, Metric.HANDED_OVER) == 1
     assert two.get_next_partition().key == "a"
 
 
 def test_what_was_heard_once_stays_so(one, two, lease):
-    two.ask(two.partition("a"), PATIENCE)
+    two.workers.ask(two.partition("a"), PATIENCE)
     one.renew(lease)
     lease = one.save_progress_state(lease, {"n": 1})
     assert lease.wanted
@@ -72,7 +72,7 @@ def test_what_was_heard_once_stays_so(one, two, lease):
 def test_z2_a_question_that_does_not_count_is_not_heard_until_it_does(one, two, lease):
     asked, counts = [], []
     lease.chain.heeds = lambda asker, key: bool(asked.append((asker, key)) or counts)
-    two.ask(two.partition("a"), PATIENCE)
+    two.workers.ask(two.partition("a"), PATIENCE)
     assert not one.renew(lease).wanted
     counts.append("now")
     assert lease.wanted
@@ -83,14 +83,14 @@ def test_z2_a_question_that_does_not_count_is_not_heard_until_it_does(one, two, 
 
 def test_who_is_stolen_from_hands_nothing_over(one, two, lease, clock):
     seen = two.partition("a")
-    assert two.ask(seen, PATIENCE)
-    assert two.steal(seen) is None
+    assert two.workers.ask(seen, PATIENCE)
+    assert two.workers.steal(seen) is None
     clock.advance(PATIENCE)
-    taken = two.steal(seen)
+    taken = two.workers.steal(seen)
     assert (taken.key, taken.wanted) == ("a", False)
     assert (counted(two, Metric.STOLEN), counted(two, Metric.ACQUIRED)) == (1, 1)
     with pytest.raises(PartitionNotOwnedError, match="stolen"):
-        one.hand_over(lease)
+        one.workers.hand_over(lease)
     assert counted(one, Metric.HANDED_OVER) == 0
 
 
@@ -99,31 +99,31 @@ def test_s6_a_question_whose_answer_was_lost_is_asked_again(two, store, fault):
     """S6: repeated, it is refused by its own mark, and stands all the same."""
     seen = two.partition("a")
     store.faults = {len(store.calls) + 1: fault}
-    assert two.ask(seen, PATIENCE)
+    assert two.workers.ask(seen, PATIENCE)
     assert two.partition("a").wanted == "two"
 
 
 def test_while_one_may_still_get_it_another_is_told_no(two, worker):
     seen = two.partition("a")
-    assert two.ask(seen, PATIENCE)
-    assert not worker("three").ask(seen, PATIENCE)
+    assert two.workers.ask(seen, PATIENCE)
+    assert not worker("three").workers.ask(seen, PATIENCE)
 
 
 def test_what_nobody_holds_is_neither_asked_for_nor_stolen(one, worker, lease, store):
     seen = one.partition("a")
     one.complete(lease)
     two = worker("two")
-    assert not two.ask(seen, PATIENCE)
-    assert two.steal(seen) is None
+    assert not two.workers.ask(seen, PATIENCE)
+    assert two.workers.steal(seen) is None
     one.create_partitions(["b"])
     free, made = one.partition("b"), len(store.calls)
-    assert (two.ask(free, PATIENCE), two.steal(free), len(store.calls)) == (False, None, made)
+    assert (two.workers.ask(free, PATIENCE), two.workers.steal(free), len(store.calls)) == (False, None, made)
 
 
 @pytest.mark.parametrize("patience", [timedelta(0), -PATIENCE])
 def test_a_time_that_is_none_is_refused(two, patience):
     with pytest.raises(InvalidInputError, match="patience"):
-        two.ask(two.partition("a"), patience)
+        two.workers.ask(two.partition("a"), patience)
 
 
 def test_a_copy_of_a_refused_theft_that_arrives_late_is_given_back(one, two, lease, store, clock, monkeypatch):
@@ -132,8 +132,8 @@ def test_a_copy_of_a_refused_theft_that_arrives_late_is_given_back(one, two, lea
     acquire = store.acquire
     monkeypatch.setattr(store, "acquire", lambda write: sent.append(write) or acquire(write))
     seen = two.partition("a")
-    assert two.ask(seen, PATIENCE)
-    assert two.steal(seen) is None, "its time has not come"
+    assert two.workers.ask(seen, PATIENCE)
+    assert two.workers.steal(seen) is None, "its time has not come"
     clock.advance(PATIENCE.total_seconds())
     monkeypatch.undo()
     [theft] = sent

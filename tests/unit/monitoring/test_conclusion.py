@@ -25,7 +25,7 @@ def look(coordinator, until, max_hints):
 @pytest.fixture
 def flights(store):
     coordinator = SourceCoordinator(store, "flights", "test", max_failures=1)
-    coordinator.register(dag_id="flights")
+    coordinator.supplying.register(dag_id="flights")
     return coordinator
 
 
@@ -49,13 +49,13 @@ RESUME = "nothing is acquired until `airflow coordination resume --source flight
 @pytest.mark.parametrize("until", Until)
 def test_x12_it_waits_while_the_source_is_paused(flights, until):
     flights.create_partitions(["a"])
-    flights.pause(by="ana", why="Spark is ill")
+    flights.pausing.pause(by="ana", why="Spark is ill")
     waiting = Waiting(WaitTerms(until, 10))
     for _ in range(10):  # nobody takes anything, and that is no idleness
         found = waiting.conclude(observe(flights, 10))
         assert (found.verdict, found.hints) == (WaitVerdict.WAIT, [])
         assert f"by 'ana', who said 'Spark is ill': {RESUME}" in found.message
-    flights.resume(by="ana", why="it is well")
+    flights.pausing.resume(by="ana", why="it is well")
     found = look(flights, Until.CLAIMABLE, 10)
     assert (found.verdict, len(found.hints)) == (WaitVerdict.READY, 1)
     assert "paused" not in found.message
@@ -64,7 +64,7 @@ def test_x12_it_waits_while_the_source_is_paused(flights, until):
 @pytest.mark.parametrize("until", Until)
 def test_x12_one_that_does_not_wait_says_that_the_source_is_paused(flights, until):
     flights.create_partitions(["a"])
-    flights.pause(by="ana", why="Spark is ill")
+    flights.pausing.pause(by="ana", why="Spark is ill")
     found = Waiting(WaitTerms(until, 10, wait=False)).conclude(observe(flights, 10))
     assert found.verdict is WaitVerdict.NOTHING
     assert RESUME in found.message
@@ -76,7 +76,7 @@ def test_x12_one_that_does_not_wait_says_that_the_source_is_paused(flights, unti
 def test_x12_a_pause_holds_nothing_up_where_nothing_is_left(flights, until, verdict):
     flights.create_partitions(["a"])
     flights.complete(flights.get_next_partition())
-    flights.pause(by="ana", why="Spark is ill")
+    flights.pausing.pause(by="ana", why="Spark is ill")
     assert look(flights, until, 10).verdict is verdict
 
 
@@ -85,9 +85,9 @@ def test_x12_the_last_looks_before_a_pause_are_no_part_of_the_idleness_after_it(
     waiting = Waiting(WaitTerms(Until.COMPLETED, 10))
     for _ in range(3):
         assert waiting.conclude(observe(flights, 10)).verdict is WaitVerdict.WAIT
-    flights.pause(by="ana", why="why")
+    flights.pausing.pause(by="ana", why="why")
     waiting.conclude(observe(flights, 10))
-    flights.resume(by="ana", why="why")
+    flights.pausing.resume(by="ana", why="why")
     verdicts = [waiting.conclude(observe(flights, 10)).verdict for _ in range(4)]
     assert verdicts == [WaitVerdict.WAIT] * 3 + [WaitVerdict.IDLE]
 
@@ -115,7 +115,8 @@ def test_a1_nothing_can_be_acquired_and_some_is_parked(flights):
 @pytest.mark.parametrize("until", Until)
 def test_a1_the_first_ten_parked_partitions_are_named_by_error(flights, until):
     """A1: those with the same error stand together."""
-    flights.settings = replace(flights.settings, brake_after=0)
+    settings = replace(flights.settings, brake_after=0)
+    flights = SourceCoordinator(flights.store, "flights", "test", settings=settings)
     keys = [f"{number:02}" for number in range(30)]
     flights.create_partitions(keys)
     for key in keys:
@@ -155,7 +156,7 @@ def test_a1_who_does_not_wait_fails_too(flights):
     flights.get_next_partition()
     impatient = Waiting(WaitTerms(Until.CLAIMABLE, 10, wait=False))
     assert impatient.conclude(observe(flights, 10)).verdict is WaitVerdict.PARKED
-    flights.reopen("a", by="test", why="test")
+    flights.people.reopen("a", by="test", why="test")
     flights.complete(flights.acquire_partition("a"))
     assert impatient.conclude(observe(flights, 10)).verdict is WaitVerdict.NOTHING
 
@@ -195,7 +196,7 @@ def test_a8_it_says_what_nobody_had_swept_and_what_is_due_next(flights):
     leases = [flights.get_next_partition() for _ in range(3)]
     for lease, delay in zip(leases, (timedelta(0), timedelta(0), timedelta(hours=1)), strict=True):
         flights.close(lease, reopen_after=delay)
-    due = flights.outlook().next_due
+    due = flights.looking.outlook().next_due
     assert due is not None
     message = look(flights, Until.CLAIMABLE, 10).message
     assert f"next due {due.isoformat(timespec='seconds')}; swept: 2 reopened" in message

@@ -40,23 +40,23 @@ def test_b7_each_partition_is_in_one_of_the_words(store):
     clock.advance(timedelta(minutes=2))
     flights.acquire_partition("k09")
     flights.complete(flights.acquire_partition("k10"))
-    flights.park("k11", by="ana", why="w")
+    flights.people.park("k11", by="ana", why="w")
     for number in (12, 13):
         flights.close(flights.acquire_partition(f"k{number}"), reopen_after=timedelta(hours=1))
     flights.close(flights.acquire_partition("k14"), reopen_after=timedelta(seconds=10))
     clock.advance(timedelta(seconds=20))
-    found = counted(flights.counts(), flights.outlook())
+    found = counted(flights.counts(), flights.looking.outlook())
     lasting = 10 if isinstance(opened, DynamoDBStore) else 1  # there the index does not tell which leases have ended
     assert found == Counts(claimable=6, held=lasting, expired=10 - lasting, delayed=2, blocked=1, parked=1, completed=1)
     assert sum(asdict(found).values()) == 21
     on_dynamodb = isinstance(opened, DynamoDBStore)
-    assert foreseen(flights.outlook()) == replace(found, claimable=1 if on_dynamodb else 6)
+    assert foreseen(flights.looking.outlook()) == replace(found, claimable=1 if on_dynamodb else 6)
     states = (
         "1 of 16 completed, 10 held, 1 claimable"
         if on_dynamodb
         else "1 of 21 completed, 1 held, 6 claimable, 9 expired"
     )
-    assert str(Progress(flights.outlook(), None)).startswith(f"{states}, 2 delayed, 1 blocked, 1 parked; ")
+    assert str(Progress(flights.looking.outlook(), None)).startswith(f"{states}, 2 delayed, 1 blocked, 1 parked; ")
     seen = str(observe(flights, 10))
     assert "1 held, 2 delayed, 1 parked, 1 blocked, 1 completed" in seen
 
@@ -69,9 +69,9 @@ def test_b7_what_a_look_counts_no_further_is_held_all_the_same(store, monkeypatc
     flights.create_partitions(["a", "b", "c", "d", "e"])
     for key in "abc":
         flights.acquire_partition(key)
-    assert flights.outlook().assigned == (2 if isinstance(opened, DynamoDBStore) else 3)
+    assert flights.looking.outlook().assigned == (2 if isinstance(opened, DynamoDBStore) else 3)
     nothing = Counts(claimable=0, held=0, expired=0, delayed=0, blocked=0, parked=0, completed=0)
-    assert counted(flights.counts(), flights.outlook()) == replace(nothing, claimable=2, held=3)
+    assert counted(flights.counts(), flights.looking.outlook()) == replace(nothing, claimable=2, held=3)
 
 
 def test_b7_the_glossary_has_each_word():

@@ -55,9 +55,9 @@ def test_e4_what_nobody_takes_ends_the_waiting_after_a_few_looks(flights, look):
 def test_b6_after_a_pause_it_says_that_the_tasks_ended_by_it(flights, look, monkeypatch):
     """The advice to drain the source (max_leases=None) was given where that was set."""
     flights.create_partitions(["a", "b"])
-    flights.pause(by="ana", why="Spark is ill")
+    flights.pausing.pause(by="ana", why="Spark is ill")
     assert verdicts(look, ENOUGH) == [WaitVerdict.WAIT] * ENOUGH
-    flights.resume(by="bo", why="it is well")
+    flights.pausing.resume(by="bo", why="it is well")
     assert verdicts(look, ENOUGH) == [WaitVerdict.WAIT] * IDLE_LOOKS + [WaitVerdict.IDLE]
     message = look().message
     assert "resumed at" in message
@@ -80,7 +80,7 @@ def test_e4_what_closed_itself_is_nobodys_once_it_is_due(store, flights, look):
     flights.create_partitions(["a"])
     flights.close(flights.get_next_partition(), reopen_after=timedelta(hours=1))
     assert set(verdicts(look, 2 * ENOUGH)) == {WaitVerdict.WAIT}
-    flights.reopen("a", by="test", why="test")
+    flights.people.reopen("a", by="test", why="test")
     assert verdicts(look, ENOUGH)[-1] is WaitVerdict.IDLE
 
 
@@ -148,7 +148,7 @@ def test_e4_a_look_that_comes_because_something_is_due_is_no_evidence(flights, l
         flights.close(flights.acquire_partition(key), reopen_after=timedelta(hours=1))
     due = iter(keys)
     assert WaitVerdict.IDLE not in verdicts(
-        look, 2 * ENOUGH, lambda: flights.reopen(next(due), by="test", why="another sensor reopens it")
+        look, 2 * ENOUGH, lambda: flights.people.reopen(next(due), by="test", why="another sensor reopens it")
     )
     assert verdicts(look, ENOUGH)[-1] is WaitVerdict.IDLE
 

@@ -137,7 +137,7 @@ def test_what_older_code_has_left_is_not_the_next_owners(task, store, clock):
     task.describe_owner(application="app-1")
     task.acquire_partition("k0")
     clock.advance(MINUTE)
-    task.release("k0", by="ana", why="test")
+    task.people.release("k0", by="ana", why="test")
     task.save_progress_state(task.acquire_partition("k0"), {"row": 1})
     older = OlderCode(store)
     older.acquired_at = START

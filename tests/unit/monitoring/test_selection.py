@@ -92,7 +92,7 @@ def test_an_owner_is_looked_for_among_what_is_held(parked, monkeypatch):
     asked = []
     page = parked.partitions
     monkeypatch.setattr(parked, "partitions", lambda *given, **named: asked.append(given[0]) or page(*given, **named))
-    parked.reopen(KEYS[3], by="ana", why="w")
+    parked.people.reopen(KEYS[3], by="ana", why="w")
     parked.acquire_partition(KEYS[3])
     for name, found in (("TES", [KEYS[3]]), ("nobody", [])):
         assert keys(listed(parked, Filter(owner_like=name), None, 9)[0]) == found

@@ -16,7 +16,7 @@ def make(store, source, prefix=None, dags=()):
     coordinator = SourceCoordinator(store, source, "test", prefix, max_failures=1)
     coordinator.create_partitions(["a", "b", "c"])
     for dag in dags:
-        coordinator.register_dag(dag)
+        coordinator.supplying.register_dag(dag)
     return coordinator
 
 

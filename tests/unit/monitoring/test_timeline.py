@@ -40,7 +40,7 @@ def test_everything_in_its_order(flights: SourceCoordinator, clock: FakeClock) -
     clock.advance(SECOND)
     flights.get_next_partition()
     clock.advance(SECOND)
-    flights.release("k", by="ana", why="it hangs")
+    flights.people.release("k", by="ana", why="it hangs")
     clock.advance(SECOND)
     flights.complete(flights.get_next_partition(), [BLOCK])
     assert told(flights) == ["created", "failed", "released", "release", "completed"]
@@ -64,7 +64,7 @@ def test_what_runs_stands_last(flights: SourceCoordinator, clock: FakeClock) -> 
 
 def test_a_deleted_one_still_has_its_history(flights: SourceCoordinator) -> None:
     flights.complete(flights.get_next_partition())
-    flights.delete("k", by="ana", why="a mistake")
+    flights.people.delete("k", by="ana", why="a mistake")
     assert told(flights) == ["completed", "delete"]
 
 

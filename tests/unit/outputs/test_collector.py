@@ -85,7 +85,7 @@ def test_e16_what_was_retracted_goes_after_the_readers_who_may_be_reading_it(
     old = time.time() - 3600
     for path in tmp_path.rglob("*"):
         os.utime(path, (old, old))
-    coordinator.retract("k", by="ana", why="wrong tariff")
+    coordinator.people.retract("k", by="ana", why="wrong tariff")
     assert published_manifests(coordinator.store, "flights", "clean") == []
     assert run(coordinator, tmp_path, older_than=timedelta(minutes=30)).blocks == 0
     lease = acquired(coordinator)

@@ -55,7 +55,7 @@ def test_f6_the_file_of_an_ending_that_was_refused_goes(coordinator: SourceCoord
     lease = acquired(coordinator)
     _, file = noted(lease, tmp_path)
     assert run(coordinator, tmp_path).lists == 0, "the tenure goes on"
-    coordinator.release("k", by="ana", why="test")
+    coordinator.people.release("k", by="ana", why="test")
     assert run(coordinator, tmp_path, dry_run=True).lists == 1
     assert run(coordinator, tmp_path, older_than=timedelta(hours=1)).lists == 0
     assert file.exists()
@@ -70,8 +70,8 @@ def test_f6_a_file_that_an_open_note_names_stays(coordinator: SourceCoordinator,
     coordinator.complete(lease, then=text)
     assert run(coordinator, tmp_path).lists == 0
     assert file.exists()
-    [note] = coordinator.follow_ups()
-    coordinator.clear_follow_up(note)
+    [note] = coordinator.follow_ups.follow_ups()
+    coordinator.follow_ups.clear_follow_up(note)
     assert run(coordinator, tmp_path).lists == 1
 
 

@@ -186,7 +186,7 @@ def test_e12_a_block_that_does_not_fit_another_partition_is_refused(publish: Pub
 def test_e12_a_driver_looks_again_before_it_refuses(publish: Publisher, coordinator: SourceCoordinator) -> None:
     """E12: what it has seen may be replaced by now, or was never published."""
     publish("a", schema_of(x="integer"))
-    coordinator.reset("a", "me", "x becomes text")
+    coordinator.people.reset("a", "me", "x becomes text")
     Publisher(coordinator, publish.root)("a", schema_of(x="string"))
     publish("b", schema_of(x="string"))
     with pytest.raises(OutputError, match="column 'x' is integer in partition 'c' and string in partition 'a'"):
@@ -199,7 +199,7 @@ def test_e12_the_first_of_several_partitions_cannot_change_alone(
     """E12: its own output of before is replaced, that of the others stays."""
     publish("a", schema_of(x="integer"))
     publish("b", schema_of(x="integer"))
-    coordinator.reset("a", "me", "x becomes text")
+    coordinator.people.reset("a", "me", "x becomes text")
     with pytest.raises(OutputError, match="in partition 'a' and integer in partition 'b'"):
         Publisher(coordinator, publish.root)("a", schema_of(x="string"))
 
@@ -209,7 +209,7 @@ def test_e12_a_partition_may_replace_its_own_types_but_not_add_to_them(publish: 
     publish("a", schema_of(x="integer"), close=True)
     with pytest.raises(OutputError, match="column 'x' is string in partition 'a' and integer in partition 'a'"):
         publish("a", schema_of(x="string"), follows=True)
-    publish.coordinator.reset("a", "me", "afresh")
+    publish.coordinator.people.reset("a", "me", "afresh")
     publish("a", schema_of(x="string"))
 
 
@@ -230,7 +230,7 @@ def test_e12_a_dataset_that_was_mixed_before_can_still_be_published_to(
     with pytest.raises(OutputError, match="column 'y' is string in partition 'g' and date in partition 'a'"):
         publish("g", schema_of(x="string", y="string"))
     for key in ("b", "c", "e"):  # and it can be made whole again
-        coordinator.reset(key, "me", "x becomes a number everywhere")
+        coordinator.people.reset(key, "me", "x becomes a number everywhere")
     for key in ("b", "c", "e"):
         Publisher(coordinator, publish.root)(key, schema_of(x="long", y="date"))
     with pytest.raises(OutputError, match="column 'x' is string in partition 'h'"):

@@ -127,7 +127,7 @@ def test_e16_the_collector_keeps_followed_blocks_and_takes_trails_with_the_rest(
     publisher = Publisher(tmp_path)
     publisher.passes(17, 1)
     assert collect(publisher.coordinator.store, "s", tmp_path, older_than=timedelta(0), dry_run=False).blocks == 0
-    publisher.coordinator.reset("k", "me", "afresh")
+    publisher.coordinator.people.reset("k", "me", "afresh")
     publisher.last = None
     publisher.passes(1, 1)
     assert collect(publisher.coordinator.store, "s", tmp_path, older_than=timedelta(0), dry_run=False).blocks == 17

@@ -25,7 +25,7 @@ def store(clock):
 @pytest.fixture
 def flights(store):
     coordinator = SourceCoordinator(store, "flights", "test", max_failures=2, max_lost_leases=2)
-    coordinator.register()
+    coordinator.supplying.register()
     coordinator.create_partitions(["a", "b"])
     return coordinator
 
@@ -53,7 +53,7 @@ def test_of_several_that_are_behind_the_furthest_is_told(flights):
     gauge = full_name("flights", WorkGauge.BEHIND)
     told = []
     for key, behind in (("a", None), ("a", 500), ("b", 900), ("b", -3), ("a", None), ("b", 7), ("b", None)):
-        flights.tell_behind(key, behind)
+        flights.counting.tell_behind(key, behind)
         told.append(flights.metrics.gauges.get(gauge))
     assert told == [None, 500, 900, 500, 0, 7, 7]
 
@@ -67,9 +67,9 @@ def test_a12_failures_and_what_they_park(flights):
 
 def test_a12_a_failure_is_counted_for_a_dead_driver_too(flights):
     lease = flights.acquire_partition("a")
-    assert flights.fail_for_dead_owner("a", lease.fence, "its driver is gone")
+    assert flights.tries.fail_for_dead_owner("a", lease.fence, "its driver is gone")
     assert counted(flights, Metric.FAILED) == (1,)
-    assert not flights.fail_for_dead_owner("a", lease.fence, "its driver is gone")
+    assert not flights.tries.fail_for_dead_owner("a", lease.fence, "its driver is gone")
     assert counted(flights, Metric.FAILED) == (1,)
 
 
@@ -97,16 +97,16 @@ def test_a12_reopenings_are_counted_once_whoever_makes_them(flights, clock):
         wake()
         flights.give_up(flights.acquire_partition("a"))
     assert counted(flights, Metric.REOPENED) == (2,)
-    flights.park("a", by="ana", why="w")
-    flights.reopen("a", by="ana", why="w")
+    flights.people.park("a", by="ana", why="w")
+    flights.people.reopen("a", by="ana", why="w")
     flights.give_up(flights.acquire_partition("a"))
     assert counted(flights, Metric.PARKED, Metric.REOPENED) == (1, 3)
 
 
 def test_a12_a_look_sets_the_gauges(flights):
     flights.acquire_partition("a")
-    flights.park("b", by="ana", why="w")
-    flights.outlook()
+    flights.people.park("b", by="ana", why="w")
+    flights.looking.outlook()
     assert flights.metrics.gauges == {
         full_name("flights", gauge): gauge in (Gauge.ASSIGNED, Gauge.PARKED) for gauge in Gauge
     }
@@ -116,11 +116,11 @@ def test_a12_gauges_say_what_is_overdue_and_how_old_the_oldest_claimable_is(flig
     flights.close(flights.acquire_partition("a"), reopen_after=timedelta(seconds=5))
     clock.advance(timedelta(seconds=9, milliseconds=900))
     flights.complete(flights.acquire_partition("b"))
-    flights.outlook()
+    flights.looking.outlook()
     overdue, oldest = (full_name("flights", gauge) for gauge in (Gauge.OVERDUE, Gauge.OLDEST_CLAIMABLE))
     assert (flights.metrics.gauges[overdue], flights.metrics.gauges[oldest]) == (1, 4)
     flights.complete(flights.acquire_partition("a"))
-    flights.outlook()
+    flights.looking.outlook()
     assert (flights.metrics.gauges[overdue], flights.metrics.gauges[oldest]) == (0, 0)
 
 
@@ -129,4 +129,4 @@ def test_a12_metrics_without_gauges_are_enough(store):
         def incr(self, stat, count=1):
             pass
 
-    SourceCoordinator(store, "flights", "test", metrics=Counts()).outlook()
+    SourceCoordinator(store, "flights", "test", metrics=Counts()).looking.outlook()

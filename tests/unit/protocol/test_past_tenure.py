@@ -37,7 +37,7 @@ def test_newest_last_and_so_many_of_the_newest(flights):
     assert [past.fence.token for past in flights.history("k")] == list(range(1, 10))
     assert [past.token for past in flights.history("k", limit=2)] == [8, 9]
     assert {past.lasted for past in flights.history("k")} == {SECOND}
-    assert [past.token for past in flights.past_tenures(limit=3)] == [9, 8, 7]
+    assert [past.token for past in flights.looking.past_tenures(limit=3)] == [9, 8, 7]
 
 
 def test_the_ring_says_what_no_row_does(flights):
@@ -88,7 +88,7 @@ def test_bad_input(flights):
     with pytest.raises(InvalidInputError, match="limit"):
         flights.history("k", limit=0)
     with pytest.raises(InvalidInputError, match="limit"):
-        flights.past_tenures(limit=True)
+        flights.looking.past_tenures(limit=True)
     assert flights.history("never") == []
 
 
@@ -103,7 +103,7 @@ def test_a_store_from_elsewhere_that_knows_of_no_history(flights):
 
     older = SourceCoordinator(Older(), "flights", "o")
     assert [past.token for past in older.history("k")] == list(range(2, 10))
-    assert older.past_tenures() == ()
+    assert older.looking.past_tenures() == ()
     assert not keeps_history(older.store)
     assert keeps_history(flights.store)
 

@@ -34,7 +34,7 @@ def test_pages_with_a_prefix_are_what_every_key_says(keys, prefix, after, size):
 def test_the_key_that_is_the_prefix_is_there_in_its_state_only(flights):
     flights.create_partitions(["k", "k1"])
     flights.complete(flights.acquire_partition("k"))
-    flights.park("k1", by="ana", why="a test")
+    flights.people.park("k1", by="ana", why="a test")
 
     def keys(status, **narrowed):
         return [one.key for one in flights.partitions(status, prefix="k", **narrowed)]
@@ -42,7 +42,7 @@ def test_the_key_that_is_the_prefix_is_there_in_its_state_only(flights):
     assert keys(PartitionStatus.COMPLETED) == ["k"]
     assert keys(PartitionStatus.CLOSED, parked=True) == ["k1"]
     assert keys(PartitionStatus.CLOSED, parked=False) == []
-    flights.delete("k", by="ana", why="a test")
+    flights.people.delete("k", by="ana", why="a test")
     assert keys(None) == ["k1"]
 
 

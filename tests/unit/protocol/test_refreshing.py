@@ -78,7 +78,7 @@ def test_e8_a_file_that_was_written_again_is_deleted_after_a_reset(tmp_path: Pat
     done, left = done_with_what_is_listed()
     assert (done, len(left), file.exists()) == (0, 1, True)
     [found] = one.partitions()
-    one.reset(found.key, by="ana", why="it was written again")
+    one.people.reset(found.key, by="ana", why="it was written again")
     assert one.run_supplier(object_listing(str(tmp_path), scan=timedelta(0))).created.refreshed == 1
     assert done_with_what_is_listed() == (1, ())
     assert not file.exists()

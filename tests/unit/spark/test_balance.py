@@ -36,7 +36,7 @@ class Worker:
 
     def hand_over(self, number=99):
         for lease in [lease for lease in self.leases if lease.wanted][:number]:
-            self.coordinator.hand_over(lease)
+            self.coordinator.workers.hand_over(lease)
             self.leases.remove(lease)
 
     def steal(self):

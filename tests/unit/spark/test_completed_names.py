@@ -26,7 +26,7 @@ def test_a10_it_asks_whether_the_nearest_name_was_meant(source, dataset, questio
     with pytest.raises(OutputError) as told:
         read_completed(None, store=store, source=source, dataset=dataset)
     assert question in str(told.value)
-    flights.retract("a", by="ana", why="wrong tariff")
+    flights.people.retract("a", by="ana", why="wrong tariff")
     with pytest.raises(OutputError, match=r"has no published output of it \(published datasets: none\)") as told:
         read_completed(None, store=store, source="flights", dataset="clean")
     assert "Did you mean" not in str(told.value)

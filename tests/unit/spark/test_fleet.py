@@ -22,7 +22,7 @@ def test_small_x9_an_expired_lease_is_held_by_nobody(monkeypatch: pytest.MonkeyP
     one.create_partitions(["a", "b"])
     one.acquire_partition("a")
     clock.advance(timedelta(seconds=61).total_seconds())
-    one.join(4)
+    one.workers.join(4)
     one.acquire_partition("b")
     fleet = look_at(one)
     assert (fleet.held, len(fleet.free), fleet.shares) == ({"one": 1}, 1, {"one": 2})

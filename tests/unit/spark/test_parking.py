@@ -68,20 +68,20 @@ def fails_after(then):
 def test_z11_the_driver_whose_failure_parks_it_does_what_follows(one, run, file) -> None:
     run(fails_after([DeleteObjects(str(file)), None]))
     assert one.partition("k").parked
-    assert (file.exists(), list(one.follow_ups())) == (False, [])
+    assert (file.exists(), list(one.follow_ups.follow_ups())) == (False, [])
 
 
 def test_z11_a_failure_that_is_not_the_last_does_nothing(one, run, file) -> None:
     run(fails_after(DeleteObjects(str(file))), most=2)
     assert one.partition("k").status is PartitionStatus.UNASSIGNED
     assert one.partition("k").on_parked is not None
-    assert (file.exists(), list(one.follow_ups())) == (True, [])
+    assert (file.exists(), list(one.follow_ups.follow_ups())) == (True, [])
 
 
 def test_z11_what_the_driver_cannot_do_is_left_to_those_who_may(one, run, caplog, monkeypatch) -> None:
     monkeypatch.setattr(url, "_RETRY_FOR", timedelta(0))
     run(fails_after(CallUrl("http://127.0.0.1:9/x")))
-    [note] = one.follow_ups()
+    [note] = one.follow_ups.follow_ups()
     assert (
         "Partition 'k' is parked, and what follows is left for later: FollowUpError: Cannot call http://127.0.0.1:9/x"
         in caplog.text
@@ -89,7 +89,7 @@ def test_z11_what_the_driver_cannot_do_is_left_to_those_who_may(one, run, caplog
     assert [each for each, _ in follow_up_all(one).waiting] == [note]
     allowed = FollowUpRights(urls="http://127.0.0.1:9/")
     assert [each for each, _ in follow_up_all(one, rights=allowed).failed] == [note]
-    assert list(one.follow_ups()) == [note]
+    assert list(one.follow_ups.follow_ups()) == [note]
 
 
 def test_z11_the_driver_does_what_its_function_has_said_and_nothing_that_it_finds(one, run, file, tmp_path) -> None:
@@ -122,7 +122,7 @@ def test_z11_what_ends_well_is_not_followed(one, run, file, ending) -> None:
         return ending
 
     run(main)
-    assert (file.exists(), list(one.follow_ups())) == (True, [])
+    assert (file.exists(), list(one.follow_ups.follow_ups())) == (True, [])
 
 
 def test_z11_it_can_be_taken_back(one, run, file) -> None:
@@ -132,7 +132,7 @@ def test_z11_it_can_be_taken_back(one, run, file) -> None:
         raise ValueError("boom")
 
     run(main)
-    assert (file.exists(), list(one.follow_ups())) == (True, [])
+    assert (file.exists(), list(one.follow_ups.follow_ups())) == (True, [])
 
 
 @pytest.mark.parametrize(
@@ -146,14 +146,14 @@ def test_z11_what_is_no_action_or_too_long_fails_the_partition_by_its_field(one,
     run(fails_after(then))
     assert problem in one.partition("k").last_error
     assert "on_parked" in one.partition("k").last_error
-    assert list(one.follow_ups()) == []
+    assert list(one.follow_ups.follow_ups()) == []
 
 
 def test_z11_who_has_lost_the_lease_says_nothing_and_hears_of_it(one, run, file) -> None:
     heard = []
 
     def main(spark, lease):
-        one.release("k", "ana", "stop")
+        one.people.release("k", "ana", "stop")
         try:
             lease.on_parked(DeleteObjects(str(file)))
         except Exception as error:

@@ -65,9 +65,9 @@ def job(store: PartitionStore, tmp_path: Path) -> Job:
 
 def forget(job: Job, how: str) -> None:
     if how == "purge":
-        job.coordinator.purge(job.store.now() + timedelta(days=1), "me", "old")
+        job.coordinator.cleaning.purge(job.store.now() + timedelta(days=1), "me", "old")
     else:
-        job.coordinator.delete("k", by="me", why="old")
+        job.coordinator.people.delete("k", by="me", why="old")
 
 
 @pytest.mark.parametrize("how", ["purge", "delete"])
@@ -98,7 +98,7 @@ def test_a11_each_remedy_works(job: Job, how: str) -> None:
     forget(job, how)
     with pytest.raises(InvalidInputError, match="mode='append'"):
         job.run("d")
-    job.coordinator.reset("k", "me", "its rows are others now")
+    job.coordinator.people.reset("k", "me", "its rows are others now")
     job.run("d")
     assert job.blocks() == 3
     forget(job, how)
@@ -107,7 +107,7 @@ def test_a11_each_remedy_works(job: Job, how: str) -> None:
     assert job.blocks() == 2
     forget(job, how)
     job.coordinator.create_partitions(["k"])
-    job.coordinator.retract("k", "me", "it is made once more")
+    job.coordinator.people.retract("k", "me", "it is made once more")
     job.run("d", "d", "d")
     assert job.blocks() == 3
 
@@ -131,17 +131,17 @@ def test_b8_output_that_moves_to_another_storage_stays_readable(
 def test_e16_what_is_added_after_a_retract_follows_nothing_of_before(job: Job) -> None:
     """E16: neither the next pass of the same generation, nor ``"append"``, nor a partition that is created again."""
     job.run("d", "d", close={"row": 1})
-    job.coordinator.retract("k", "me", "wrong")
+    job.coordinator.people.retract("k", "me", "wrong")
     assert (job.blocks(), job.head().rows) == (0, 0)
     job.run("d", mode="replace", close={"row": 2})
     job.run("d", mode="replace")
     assert (job.blocks(), [block.follows for block in job.head().blocks]) == (2, [None])
-    job.coordinator.retract("k", "me", "wrong")
-    job.coordinator.reset("k", "me", "again")
+    job.coordinator.people.retract("k", "me", "wrong")
+    job.coordinator.people.reset("k", "me", "again")
     job.run("d")
     assert job.blocks() == 1
     forget(job, "purge")
     job.coordinator.create_partitions(["k"])
-    job.coordinator.retract("k", "me", "wrong")
+    job.coordinator.people.retract("k", "me", "wrong")
     job.run("d")
     assert job.blocks() == 1

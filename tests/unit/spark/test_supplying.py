@@ -56,7 +56,7 @@ def die_over_the_supplier(store, monkeypatch):
         patch.setattr("airflow_coordination.leases.tenures.Tenures.end", lambda *_: None)
         with pytest.raises(KilledError):
             rival.run_supplier(killed)
-    assert rival.supplier_rival() is None, "its own"
+    assert rival.supplying.supplier_rival() is None, "its own"
 
 
 def test_l4_a_drain_takes_a_dead_suppliers_place(store, pauses, monkeypatch, caplog):
@@ -96,7 +96,7 @@ def test_a_drain_waits_for_what_a_rival_lists(store, pauses):
 def test_x12_a_drain_says_that_its_source_is_paused(store, monkeypatch, caplog):
     flights = SourceCoordinator(store, "flights", "mine")
     flights.create_partitions(["a"])
-    flights.pause(by="ana", why="the cluster is upgraded")
+    flights.pausing.pause(by="ana", why="the cluster is upgraded")
     monkeypatch.setattr("airflow_coordination.spark.draining.check_distributions", lambda: None)
     assert drain(lambda spark, lease: None, store=store, source="flights", spark=None).keys == ()
     assert "Source 'flights' is not drained: it was paused at" in caplog.text

@@ -65,7 +65,7 @@ def test_d14_what_is_left_is_told(flights, caplog):
     caplog.set_level(logging.INFO)
     flights.create_partitions(["a", "b", "c"])
     SourceCoordinator(flights.store, "flights", "other").acquire_partition("a")
-    flights.park("b", by="ana", why="waits")
+    flights.people.park("b", by="ana", why="waits")
     flights.give_up(flights.acquire_partition("c"), timedelta(hours=1))
     _, why, left = run_to_the_end(Course(flights), flights)
     assert (why, left.assigned, left.waiting, left.parked) == (Why.NOTHING, 1, 1, 1)
@@ -74,7 +74,7 @@ def test_d14_what_is_left_is_told(flights, caplog):
 
 def test_d14_only_blocked_partitions_and_a_pause_have_names_of_their_own(flights):
     flights.create_partitions(["a", PartitionIdentifier("b", parents=["a"])])
-    flights.park("a", by="ana", why="waits")
+    flights.people.park("a", by="ana", why="waits")
     assert run_to_the_end(Course(flights), flights)[1] is Why.BLOCKED
-    flights.pause(by="ana", why="an upgrade")
+    flights.pausing.pause(by="ana", why="an upgrade")
     assert run_to_the_end(Course(flights), flights)[1] is Why.PAUSED

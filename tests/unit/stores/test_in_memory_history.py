@@ -23,5 +23,5 @@ def test_the_history_holds_no_progress_of_earlier_tenures() -> None:
         held, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert len(coordinator.past_tenures()) == ENDINGS
+    assert len(coordinator.looking.past_tenures()) == ENDINGS
     assert held < ENDINGS * PROGRESS / 4

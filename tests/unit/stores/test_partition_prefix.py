@@ -166,7 +166,7 @@ def test_c1_a_source_that_is_there_without_the_prefix_is_not_unknown(before, blo
             SourceCoordinator(before, "trains", "a", partition_prefix="team").create_partitions(["k"])
         for look in ("check_known", "check_prefix"):
             with pytest.raises(SettingsError) as refused:
-                getattr(SourceCoordinator(opened, source, "b"), look)()
+                getattr(SourceCoordinator(opened, source, "b").looking, look)()
             assert other in str(refused.value)
             assert remedy in str(refused.value)
     assert command_line(["status", "--source", "flights", "--store", json.dumps(block)]) == 1
@@ -188,8 +188,8 @@ def test_c1_a_new_source_beside_its_namesake_is_warned_of_once(before, block, ca
     assert "leave out the partition_prefix" in caplog.text
     caplog.clear()
     SourceCoordinator(prefixed, "flights", "b").create_partitions(["k2"])
-    SourceCoordinator(prefixed, "flights", "b").check_known()
-    SourceCoordinator(before, "flights", "b").check_known()
+    SourceCoordinator(prefixed, "flights", "b").looking.check_known()
+    SourceCoordinator(before, "flights", "b").looking.check_known()
     SourceCoordinator(prefixed, "ships", "b").create_partitions(["k"])
     assert caplog.text == ""
 

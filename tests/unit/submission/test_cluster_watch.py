@@ -56,7 +56,7 @@ def test_the_task_renews_until_the_store_shows_that_the_driver_began(watching, e
 def test_an_adopted_tenure_whose_driver_began_is_not_renewed(as_try, watching):
     coordinator, lease, _ = watching()
     coordinator.begin("a", lease.fence)
-    adopted = as_try(2).adopt("a", lease.fence)
+    adopted = as_try(2).tries.adopt("a", lease.fence)
     with ClusterWatch(as_try(2), adopted, lambda: None, several=False) as watch:
         assert watch.began
         assert not watch._heartbeat._beats.is_alive()
@@ -75,7 +75,7 @@ def test_what_the_driver_ended_is_no_loss(watching, ended, end):
 def test_what_somebody_else_ended_is_lost_and_ends_the_driver(watching, ended, as_try):
     coordinator, lease, watch = watching()
     coordinator.begin("a", lease.fence)
-    coordinator.release("a", by="ana", why="moved")
+    coordinator.people.release("a", by="ana", why="moved")
     watch.look()
     assert watch.lost.ending.outcome is Outcome.RELEASED
     assert ended == [True]
@@ -84,7 +84,7 @@ def test_what_somebody_else_ended_is_lost_and_ends_the_driver(watching, ended, a
 def test_a_later_try_that_retakes_ends_the_driver_of_the_one_before(watching, ended, as_try):
     coordinator, lease, watch = watching()
     coordinator.begin("a", lease.fence)
-    as_try(2).retake("a")
+    as_try(2).tries.retake("a")
     watch.look()
     assert watch.lost.ending.outcome is Outcome.RETAKEN
     assert ended == [True]
@@ -137,7 +137,7 @@ def test_all_tenures_at_a_time_are_seen(three):
 
 def test_one_that_somebody_else_ended_does_not_end_the_driver_of_the_others(three, ended):
     coordinator, leases, watch = three
-    coordinator.release("a", by="ana", why="moved")
+    coordinator.people.release("a", by="ana", why="moved")
     watch.look()
     assert (watch.lost, ended) == (None, [])
     coordinator.complete(leases["b"])

@@ -174,8 +174,8 @@ def test_e6_a_retry_leaves_the_lease_of_its_namesake_in_another_airflow_alone(at
     theirs = attempt(1, hint="b", airflow="production")[2]
     coordinator, _, mine = attempt(2, hint="b", airflow="staging")
     assert mine.key != "b"
-    assert [each.key for each in coordinator.held_by_task()] == [mine.key]
-    assert coordinator.retake("b") is None
+    assert [each.key for each in coordinator.tries.held_by_task()] == [mine.key]
+    assert coordinator.tries.retake("b") is None
     assert flights.partition("b").held_under(theirs.fence)
     assert attempt(2, airflow="production")[2].key == "b"  # its own
 
@@ -196,5 +196,5 @@ def test_e6_clearing_resets_no_partition_that_somebody_else_works_on(attempt, fl
     with pytest.raises(PartitionFailedError, match="of Airflow 'staging' works on it since this task's last try"):
         attempt(2, on_clear="reset", airflow="production")
     assert flights.partition("b").held_under(theirs.fence)
-    flights.release("b", by="ana", why="it is dead")
+    flights.people.release("b", by="ana", why="it is dead")
     assert attempt(2, on_clear="reset", airflow="production")[2].key == "b"

@@ -154,7 +154,7 @@ def test_one_that_does_not_leave_is_not_waited_for_for_ever(retry, cluster):
 def test_one_whose_lease_was_taken_is_ended_before_the_retry_goes_on(retry, cluster):
     cluster.name = "driver-1"
     retry.begin()
-    retry.first.release("a", by="ana", why="moved")
+    retry.first.people.release("a", by="ana", why="moved")
     retry.on_pause = lambda: setattr(cluster, "status", "KILLED")
     assert retry.adopt() is None
     assert (cluster.ended, cluster.forgotten) == (1, True)

@@ -126,7 +126,7 @@ def test_a_timeout_of_airflow_gives_back(task):
 
 def test_a_driver_whose_lease_was_taken_is_ended(task):
     def take():
-        task.coordinator.reset("a", by="somebody", why="it is theirs now")
+        task.coordinator.people.reset("a", by="somebody", why="it is theirs now")
 
     with pytest.raises(PartitionNotOwnedError):
         task.run(FOREIGN, "exec sleep 60", before=take)

@@ -42,14 +42,14 @@ def test_what_the_driver_is_to_go_on_with_is_renewed_until_it_does(three):
 
 
 def test_one_lost_among_several_does_not_end_the_driver(three):
-    three.coordinator.release("free", by="ana", why="moved")
+    three.coordinator.people.release("free", by="ana", why="moved")
     three.watch._look()
     assert (three.ended, three.watch.lost) == ([], None)
 
 
 def test_a_driver_that_has_lost_all_is_ended(three):
     for key in three.leases:
-        three.coordinator.release(key, by="ana", why="moved")
+        three.coordinator.people.release(key, by="ana", why="moved")
     three.watch._look()
     assert three.ended == [True]
     assert isinstance(three.watch.lost, PartitionNotOwnedError)

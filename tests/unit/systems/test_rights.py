@@ -152,11 +152,11 @@ def test_f4_what_nobody_has_allowed_stays_and_says_how_it_is_allowed(store, tmp_
     assert (
         {note.key for note, _ in done.waiting}
         == {"mixed", "call", "tell", "sign"}
-        == {note.key for note in one.follow_ups()}
+        == {note.key for note in one.follow_ups.follow_ups()}
     )
     said = {note.key: str(error) for note, error in done.waiting}
     assert "in follow_up_rights=FollowUpRights(urls=…) of CreatePartitionsOperator" in said["call"]
-    assert "SECRET_OPTIONS" not in next(note.text for note in one.follow_ups("tell"))
+    assert "SECRET_OPTIONS" not in next(note.text for note in one.follow_ups.follow_ups("tell"))
 
 
 def test_f4_the_list_of_a_long_note_is_read_and_removed_below_the_output_root_alone(store, tmp_path) -> None:
@@ -189,5 +189,5 @@ def test_f4_options_come_from_who_does_it(store) -> None:
     one.complete(one.get_next_partition(), then=text)
     from airflow_coordination.duties.follow_ups import allowed
 
-    [action] = allowed(next(one.follow_ups()), FollowUpRights(servers="a:1", options={"client.id": "mine"}))
+    [action] = allowed(next(one.follow_ups.follow_ups()), FollowUpRights(servers="a:1", options={"client.id": "mine"}))
     assert action._options() == {"client.id": "mine"}

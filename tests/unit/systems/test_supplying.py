@@ -58,7 +58,7 @@ def test_s11_killed_at_every_single_store_call(storage: Storage, fault: Fault, g
         survivor = coordinator(store.store, storage.clock, "other")
         assert survivor.run_supplier(supplier).ran
         assert partitions(survivor) == expected, f"after a crash at call {call}"
-        assert survivor.global_state()["SCAN_COUNT"] == 1
+        assert survivor.supplying.global_state()["SCAN_COUNT"] == 1
 
 
 @pytest.mark.parametrize("grouping", [{}, GROUPED], ids=["alone", "groups"])

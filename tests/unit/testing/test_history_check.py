@@ -566,7 +566,7 @@ def test_a_steal_that_was_refused_may_arrive_once_more_when_its_time_has_come(so
     assert source.second.steal(seen) is None
     refused = source.last(Kind.STEAL)
     source.clock.advance(PATIENCE)
-    assert source.second.coordinator.steal(seen) is not None  # as if it were the same message
+    assert source.second.coordinator.workers.steal(seen) is not None  # as if it were the same message
     source.clock.advance(1)
     with pytest.raises(PartitionNotOwnedError):
         source.first.renew(lease)

@@ -33,13 +33,13 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> list[Line]:
     store = open_store("memory://x3-from")
     store.setup()
     one = SourceCoordinator(store, "src", "o")
-    one.register(dag_ids=["dag"])
+    one.supplying.register(dag_ids=["dag"])
     one.run_supplier(lambda state: state.update(seen=1) or [PartitionIdentifier(key, {"p": 1}) for key in "abc"])
     done = one.acquire_partition("a")
     one.complete(one.save_progress_state(done, {"row": 1}, [Block("d", "file:///out/manifest", "0" * 64, 5, 5)]))
     one.fail(one.acquire_partition("b"), "broken")
-    one.pause("me", "it moves")
-    one.wait_until_paused()
+    one.pausing.pause("me", "it moves")
+    one.moving.wait_until_paused()
     file = tmp_path_factory.mktemp("x3") / "good.jsonl"
     export(one, file)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
@@ -65,11 +65,11 @@ def lives(store: PartitionStore, file: Path) -> bool:
         return False
     one = SourceCoordinator(store, found.heading.source, "o", partition_prefix=found.heading.partition_prefix)
     import_(one, found, by="me")
-    one.resume("me", "it is here")
+    one.pausing.resume("me", "it is here")
     for partition in one.partitions():
         one.explain(partition.key)
         assert partition.payload is not None
-    one.outlook()
+    one.looking.outlook()
     one.counts()
     one.run_supplier(lambda state: [])
     one.sweep()
@@ -192,7 +192,7 @@ def test_small_x3_an_export_is_its_owner_s_alone_whatever_an_interrupted_one_has
     store.setup()
     one = SourceCoordinator(store, "src", "o")
     one.create_partitions(["a"])
-    one.pause("me", "it moves")
+    one.pausing.pause("me", "it moves")
     other = tmp_path / "other"
     other.write_text("not ours")
     (tmp_path / "out.jsonl.part").symlink_to(other)

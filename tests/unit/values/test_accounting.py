@@ -169,7 +169,7 @@ def test_s26_counts_of_a_pass_that_is_over_are_not_said_of_what_the_next_one_pub
 
 def test_s26_a_reset_counts_from_zero(owned: Owned) -> None:
     owned.one.complete(owned.acquired(), counted=of(4))
-    owned.one.reset("k", "ana", "again")
+    owned.one.people.reset("k", "ana", "again")
     assert owned.read is None
     owned.one.complete(owned.acquired(), counted=of(2))
     assert owned.read == 2

@@ -42,4 +42,4 @@ def test_b4_a_source_whose_partitions_have_names_is_paused() -> None:
     for _ in range(10):
         lease = flights.get_next_partition()
         flights.fail(lease, f"Not every record of partition {lease.key!a} was delivered: the index is closed")
-    assert flights.current_pause().braked
+    assert flights.pausing.current_pause().braked

@@ -5,7 +5,7 @@ from airflow_coordination.spark import Complete, partition_application
 
 @partition_application
 def main(spark, lease):
-    lease.coordinator.tell_behind(lease.partition.key, 5000)
+    lease.coordinator.counting.tell_behind(lease.partition.key, 5000)
     lease.save({"row": 1})
-    lease.coordinator.tell_behind(lease.partition.key, 0)
+    lease.coordinator.counting.tell_behind(lease.partition.key, 0)
     return Complete()

@@ -52,7 +52,7 @@ def test_what_moves_is_followed_to_where_it_begins(flights):
 
 def test_what_is_parked_farther_up_is_named(flights):
     flights.create_partitions(["a", PartitionIdentifier("b", parents=["a"]), PartitionIdentifier("c", parents=["b"])])
-    flights.park("a", by="ana", why="broken")
+    flights.people.park("a", by="ana", why="broken")
     said = flights.explain("c")
     assert said.sentence == "Partition 'c' waits for 1 parent: 'b' waits for 'a', and above it 'a' is parked."
     assert said.command == "airflow coordination reopen a --source flights --why '…'"
@@ -107,5 +107,5 @@ def test_a_long_chain_is_not_read_whole(flights, monkeypatch):
 
 def test_in_a_paused_source_it_waits_for_its_parents_all_the_same(flights):
     family(flights, "p")
-    flights.pause(by="ana", why="a test")
+    flights.pausing.pause(by="ana", why="a test")
     assert flights.explain("c").reason is Reason.BLOCKED

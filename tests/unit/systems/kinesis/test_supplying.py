@@ -171,7 +171,7 @@ def test_s11_killed_at_every_store_call_and_resharded_meanwhile(
         store = FaultyStore(InMemoryStore(clock=clock), {call: fault})
         with pytest.raises(Crash):
             run(coordinator(store), initial_position=position)
-        begun = coordinator(store.store, "other").global_state()
+        begun = coordinator(store.store, "other").supplying.global_state()
         clock.advance(timedelta(minutes=11))
         service.now += timedelta(minutes=11)
         service.split(stream, "shardId-000000000003")
@@ -192,7 +192,7 @@ def test_latest_stays_the_instant_of_the_first_listing(service: Service, c: Sour
     assert (one.payload or {})["since"] == service.now.isoformat()
     before = service.now
     service.now += HOUR
-    c.delete(one.key, by="ana", why="test")
+    c.people.delete(one.key, by="ana", why="test")
     run(c, initial_position="LATEST", full_sync_interval=timedelta(0))
     [one] = c.partitions()
     assert (one.payload or {})["since"] == before.isoformat()
@@ -202,7 +202,7 @@ def test_latest_begins_again_with_what_was_open_at_its_instant(service: Service,
     """Somebody has deleted all leases; the shard was split since, and has records that nobody has read."""
     stream = service.create("orders", 1)
     run(c, initial_position="LATEST")
-    c.delete(c.partitions()[0].key, by="ana", why="test")
+    c.people.delete(c.partitions()[0].key, by="ana", why="test")
     service.split(stream, "shardId-000000000000")
     run(c, initial_position="LATEST")
     assert leases(c) == {"00": ["LATEST"]}
@@ -280,7 +280,7 @@ def test_one_stream_s_error_does_not_stop_the_others(service: Service, c: Source
     with pytest.raises(SourceError, match=r"Cannot list shards: orders is no stream here\. Check its name"):
         run(c, streams=["orders", "returns"])
     assert len(c.partitions()) == 2
-    assert c.global_state()["KINESIS"]
+    assert c.supplying.global_state()["KINESIS"]
 
 
 def test_a_stream_that_is_being_created_waits(service: Service, c: SourceCoordinator) -> None:
@@ -314,12 +314,12 @@ def test_a_stream_that_is_not_asked_for_goes_after_a_while(service: Service, c: 
     assert len(c.partitions()) == 4
     run(c, deferred_stream_deletion=timedelta(0))
     assert [one.key for one in c.partitions() if ":returns:" in one.key] == [two.key]
-    assert len(c.global_state()["KINESIS"]) == 2
+    assert len(c.supplying.global_state()["KINESIS"]) == 2
     assert held is not None
     c.give_up(held)
     run(c, deferred_stream_deletion=timedelta(0))
     assert [one.key[-2:] for one in c.partitions()] == ["00"]
-    assert len(c.global_state()["KINESIS"]) == 1
+    assert len(c.supplying.global_state()["KINESIS"]) == 1
 
 
 def test_a_stream_that_comes_back_in_time_keeps_its_partitions(service: Service, c: SourceCoordinator) -> None:
@@ -327,9 +327,9 @@ def test_a_stream_that_comes_back_in_time_keeps_its_partitions(service: Service,
         service.create(name, 1)
     run(c, streams=["orders", "returns"])
     run(c)
-    assert any("removed" in each for each in c.global_state()["KINESIS"].values())
+    assert any("removed" in each for each in c.supplying.global_state()["KINESIS"].values())
     run(c, streams=["orders", "returns"])
-    assert not any("removed" in each for each in c.global_state()["KINESIS"].values())
+    assert not any("removed" in each for each in c.supplying.global_state()["KINESIS"].values())
 
 
 def test_a_stream_made_anew_is_another_one(service: Service, c: SourceCoordinator) -> None:
@@ -353,7 +353,7 @@ def test_streams_may_come_from_a_function_and_be_arns(service: Service, c: Sourc
 def test_the_state_is_json_and_other_things_in_it_stay(service: Service, c: SourceCoordinator) -> None:
     service.create("orders", 2)
     run(c)
-    assert json.loads(json.dumps(c.global_state())) == c.global_state()
+    assert json.loads(json.dumps(c.supplying.global_state())) == c.supplying.global_state()
 
 
 @pytest.mark.parametrize("kept", [{"x": 1}, {"x": {"listed": "yesterday"}}, {"x": {"hole": [["a", "b"]]}}, [1]])
