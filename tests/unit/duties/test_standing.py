@@ -151,7 +151,7 @@ class Busy(Recording):
         if name == "page":
             other = SourceCoordinator(self.store, "flights", "other")
             for one in found:
-                other.reset(one.key, by="ben", why="once more")
+                other.people.reset(one.key, by="ben", why="once more")
         return found
 
 

@@ -220,14 +220,14 @@ def test_z6_who_deleted_it_is_asked_of_this_partition(store: InMemoryStore, cloc
     lease = held(store, clock)
     other = coordinator(store, clock, "people")
     other.create_partitions(["b"])
-    other.delete("a", by="ana", why="test")
-    other.delete("b", by="bo", why="other")
+    other.people.delete("a", by="ana", why="test")
+    other.people.delete("b", by="bo", why="other")
     with pytest.raises(PartitionNotFoundError, match=r"was deleted by 'ana' \('test'\)"):
         coordinator(store, clock).complete(lease)
 
 
 def test_z6_who_deleted_it_is_a_person_where_the_audit_is_silent(store: InMemoryStore, clock: FakeClock) -> None:
     lease = held(store, clock)
-    coordinator(store, clock).delete("a", by="ana", why="test")
+    coordinator(store, clock).people.delete("a", by="ana", why="test")
     with pytest.raises(PartitionNotFoundError, match=r"was deleted by a person\."):
         coordinator(silent(store, "audit"), clock).complete(lease)

@@ -250,7 +250,7 @@ def test_an_answer_says_in_one_of_two_ways_until_when(
     assert until is not None
     assert until > lease.expires_at
     answer = Answer(True, expires_at=until) if field == "expires_at" else Answer(True, now)
-    assert c._tenures._prolonged(lease, answer, clock.monotonic()).expires_at == until
+    assert c._core.tenures._prolonged(lease, answer, clock.monotonic()).expires_at == until
 
 
 def test_nothing_is_no_progress(c: SourceCoordinator, lease: Lease) -> None:
@@ -280,9 +280,9 @@ def test_s6_an_ending_that_a_later_call_settles_is_known_too(
     c = coordinator(lossy, clock)
     request = CompleteRequest()
     with pytest.raises(OutcomeUnknownError):
-        c._tenures.end(lease, request)
+        c._core.tenures.end(lease, request)
     lossy.faults.clear()
-    write, heard = c._tenures.end(lease, request)
+    write, heard = c._core.tenures.end(lease, request)
     assert (write.outcome, heard) == (Outcome.COMPLETED, False)
     assert lease.ending is not None
     assert lease.ending.outcome is Outcome.COMPLETED
@@ -298,14 +298,14 @@ def test_how_many_have_waited_is_known_from_an_answer_only(
 
 
 def test_an_ending_counts_what_it_publishes(c: SourceCoordinator, lease: Lease) -> None:
-    write = c._tenures.prepare(lease, CompleteRequest(), [ONE, TWO])
+    write = c._core.tenures.prepare(lease, CompleteRequest(), [ONE, TWO])
     assert (write.rows, write.bytes) == (ONE.rows + TWO.rows, ONE.bytes + TWO.bytes)
     assert len(write.heads) == 1
 
 
 def test_what_an_ending_leaves_behind_is_said_with_it(c: SourceCoordinator, lease: Lease) -> None:
     hour = timedelta(hours=1)
-    write = c._tenures.prepare(lease, CloseRequest(hour, None, hour), [])
+    write = c._core.tenures.prepare(lease, CloseRequest(hour, None, hour), [])
     ending = ending_of(write)
     assert (ending.status_after, ending.closed_count) == (PartitionStatus.CLOSED, 1)
 
@@ -316,7 +316,7 @@ def test_totals_of_the_pass_before_say_nothing_of_these_rows(
 ) -> None:
     c.close(lease, timedelta(seconds=1), None, [ONE], Accounting(read=1, unrouted=1))
     clock.advance(2)
-    write = c._tenures.prepare(taken(c, "a"), CompleteRequest(counted), [TWO])
+    write = c._core.tenures.prepare(taken(c, "a"), CompleteRequest(counted), [TWO])
     assert [head.accounting_text is not None for head in write.heads] == [counted is not None]
 
 
