@@ -49,21 +49,11 @@ class Looking:
     def has_children(self, key: str) -> bool:
         """Return whether any partition names this one among its parents; it need not be there itself."""
         check_key(key)
-        return bool(
-            self._core.settler.repeat(
-                "look for children", lambda: self._core.store.children(self._core.source_id, key, None, 1)
-            )
-        )
+        read = partial(self._core.store.children, self._core.source_id, key, None, 1)
+        return bool(self._core.settler.repeat("look for children", read))
 
     def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
-        """Return who has held a partition, from when until when, how that ended, and what came of it; newest last.
-
-        How long it is kept is the store's ``history_retention``. The last eight endings are there, too (on
-        DynamoDB those before a long tenure for 30 days), without owner and start where nothing else is known of them.
-
-        :param key: also of a partition that was deleted; empty for one that never was.
-        :param limit: so many of the newest.
-        """
+        """Return who has held a partition; see :meth:`SourceCoordinator.history`."""
         check_limit(limit)
         stored = self._stored(check_key(key), limit)
         return with_ring(stored, self._core.settler.read(self._core.source_id, key))[-limit:]
@@ -78,14 +68,7 @@ class Looking:
         return self._core.settler.repeat("read the audit", lambda: self._core.store.audit(self._core.source_id, key))
 
     def accounting(self, key: str | None = None) -> AddedUp:
-        """Return what became of the records that were delivered, added up over the partitions of this source.
-
-        Each partition counts as of its last accepted save or ending, in its present generation. On SQL it is one
-        statement; elsewhere every partition is read. Both grow with the source: for a person, not for each second.
-
-        :param key: of this partition alone, which is one read; nothing is counted for one that is not there.
-        :raises InvalidInputError: when what is stored is corrupt.
-        """
+        """Return what became of the records, added up; see :meth:`SourceCoordinator.accounting`."""
         if key is not None:
             found = self.partition(key)
             return of_partitions(() if found is None else [found])
@@ -124,11 +107,7 @@ class Looking:
         parked: bool | None = None,
         prefix: str | None = None,
     ) -> Sequence[Partition]:
-        """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given.
-
-        :param parked: only those that are parked, or only those that are not; parked ones are CLOSED.
-        :param prefix: only keys that begin so; others are not read.
-        """
+        """Return a page of partitions; see :meth:`SourceCoordinator.partitions`."""
         check_limit(limit)
         return self._core.settler.repeat(
             "list partitions",
@@ -136,14 +115,7 @@ class Looking:
         )
 
     def explain(self, key: str) -> Explanation:
-        """Return why a partition is not moving, what happens next by itself and when, and what to type.
-
-        Sends three or four requests for a partition that is there, at most eight for one that is not, and gets about a
-        thousand rows at most, however large the source.
-
-        :param key: also of a partition that was deleted, or is not there.
-        :raises InvalidKeyError: when no partition can have it.
-        """
+        """Return why a partition is not moving; see :meth:`SourceCoordinator.explain`."""
         from airflow_coordination.leases.explaining.facts import Inquiry  # every task imports this file, few ask why
         from airflow_coordination.leases.explaining.reasons import explain
 

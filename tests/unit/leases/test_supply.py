@@ -139,7 +139,7 @@ def test_l4_a_supplier_that_dies_ten_times_is_still_replaced(clock: FakeClock) -
             raise Crash("dies")
 
         c = coordinator(FaultyStore(store), clock, f"node-{attempt}")
-        c._given_back = _not_given_back  # type: ignore[method-assign, assignment]
+        c.supplying._given_back = _not_given_back  # type: ignore[method-assign, assignment]
         with pytest.raises(Crash):
             c.run_supplier(dying)
         clock.advance(timedelta(minutes=11))
@@ -154,7 +154,7 @@ def test_e6_a_later_try_of_the_task_that_died_takes_the_suppliers_lease_over(clo
         return coordinator(store, clock, f"host/dag/{run}/create/-1/{number}")
 
     first = one("r", 1)
-    first.heartbeat = lambda *_: _not_given_back(None)  # type: ignore[method-assign, assignment, misc, return-value]
+    first.supplying._heartbeat = lambda *_: _not_given_back(None)  # type: ignore[assignment, misc, return-value]
 
     def frozen(state: dict[str, Any]) -> Iterator[str | Checkpoint]:
         yield "a"
@@ -221,7 +221,7 @@ def test_s10_a_save_under_a_stale_supplier_fence_is_refused(clock: FakeClock) ->
         yield Checkpoint({"last": 2})
 
     c = coordinator(store, clock, "slow")
-    c.heartbeat = lambda *_: _not_given_back(None)  # type: ignore[method-assign, assignment, misc, return-value]
+    c.supplying._heartbeat = lambda *_: _not_given_back(None)  # type: ignore[assignment, misc, return-value]
     with pytest.raises(PartitionNotOwnedError):
         c.run_supplier(slow)
     assert rival.supplying.global_state() == {"last": 200}

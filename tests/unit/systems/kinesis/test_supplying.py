@@ -361,7 +361,7 @@ def test_a_state_that_cannot_be_read_is_named(service: Service, kept: Any) -> No
     service.create("orders", 2)
     supplier = KinesisShards(streams=["orders"])
     with pytest.raises(ProgressStateError, match=r"global_state\.KINESIS.*Repair it in the store"):
-        list(supplier.supply({"KINESIS": kept}, coordinator(InMemoryStore())))
+        list(supplier.supply({"KINESIS": kept}, coordinator(InMemoryStore()).supplying._view))
 
 
 @pytest.mark.parametrize(
