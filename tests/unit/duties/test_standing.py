@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
 from airflow_coordination.duties.duty import run_duties
-from airflow_coordination.duties.follow_ups import FollowUps, note_of
+from airflow_coordination.duties.follow_ups import FollowUps, follow_up_what_is_left, note_of
 from airflow_coordination.duties.standing import CleanUp, Retention, Sweep, observe
 from airflow_coordination.follow_ups import DeleteObjects, FollowUpRights
 from airflow_coordination.leases import InvalidInputError, PartitionIdentifier, SettingsError, SourceCoordinator
@@ -28,11 +30,12 @@ class Recording(ForwardingStore):
         super().__init__(store)
         self.calls: list[str] = []
         self.away = ""
+        self.error: Exception = StoreUnavailableError("reach it", "connection refused")
 
     def forward(self, name, call):
         self.calls.append(name)
         if name == self.away:
-            raise StoreUnavailableError(name, "connection refused")
+            raise self.error
         return call()
 
 
@@ -176,13 +179,18 @@ def test_a_wrong_setting_of_one_is_its_own_report(flights) -> None:
     assert swept.result() == Swept()
 
 
-def test_the_notes_that_were_looked_at_are_done_and_no_other(flights, tmp_path) -> None:
-    files = {key: tmp_path / f"{key}.json" for key in "ab"}
-    for key, file in files.items():
+def left_behind(flights: SourceCoordinator, *files: Path) -> None:
+    """Complete a partition for each file, which is to be deleted afterwards, and die before that."""
+    for file in files:
         file.write_text("records")
-        flights.create_partitions([key])
-        lease = flights.acquire_partition(key)
+        flights.create_partitions([file.stem])
+        lease = flights.acquire_partition(file.stem)
         flights.complete(lease, then=note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
+
+
+def test_the_notes_that_were_looked_at_are_done_and_no_other(flights, tmp_path) -> None:
+    files = [tmp_path / "a.json", tmp_path / "b.json"]
+    left_behind(flights, *files)
     looked_at = list(flights.follow_ups.follow_ups("a"))
     nobodys, mine, rest = run_duties(
         flights,
@@ -193,4 +201,25 @@ def test_the_notes_that_were_looked_at_are_done_and_no_other(flights, tmp_path) 
         ],
     )
     assert [(each.result().done, each.stays) for each in (nobodys, mine, rest)] == [(0, 2), (1, 0), (1, 0)]
-    assert not any(file.exists() for file in files.values())
+    assert not any(file.exists() for file in files)
+
+
+def test_the_operator_is_told_what_is_done_and_what_stays(flights, tmp_path, caplog) -> None:
+    left_behind(flights, tmp_path / "a.json", tmp_path / "b.json")
+    with caplog.at_level(logging.INFO):
+        follow_up_what_is_left(flights, FollowUpRights())
+        follow_up_what_is_left(flights, FollowUpRights.of_a_person())
+        follow_up_what_is_left(flights, FollowUpRights.of_a_person())
+    of_a, of_b, both, done = caplog.messages
+    assert of_a.startswith("What follows partition 'a' stays to be done: ")
+    assert of_b.startswith("What follows partition 'b' stays to be done: ")
+    assert both.startswith("2 follow-up(s) stay, 2 of them because nobody has allowed them here; `")
+    assert done == "Source 'flights': 2 follow-up(s) were left by drivers, and are done."
+
+
+@pytest.mark.parametrize("error", [StoreUnavailableError("read the follow-ups", "connection refused"), KeyError("url")])
+def test_notes_that_cannot_be_looked_at_keep_no_supplier_from_running(flights, recorded, caplog, error) -> None:
+    recorded.away, recorded.error = "follow_ups", error
+    follow_up_what_is_left(flights, FollowUpRights())
+    [said] = caplog.messages
+    assert said == f"What follows partitions of source 'flights' could not be looked at: {error}"
