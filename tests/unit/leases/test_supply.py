@@ -309,6 +309,10 @@ class _Sees:
         return [each.key for each in view.partitions()]
 
 
+class _Made:
+    def __init__(self, state: object) -> None: ...
+
+
 def _takes_two(state: object, more: object) -> None: ...
 
 
@@ -342,6 +346,7 @@ def test_a_refusal_of_a_supplier_says_what_was_given(refused: Callable[[], objec
 
 def test_what_can_see_its_source_is_no_class_and_is_given_the_view(clock: FakeClock) -> None:
     check_supplier(_Sees())
+    check_supplier(_Made)  # a class that is made from the state is a function like others
     c = coordinator(InMemoryStore(clock=clock), clock)
     c.create_partitions(["a"])
     assert with_view(_Sees(), c)({}) == ["a"]

@@ -44,6 +44,10 @@ class Certain(Randomness):
         return True
 
 
+CERTAIN = Certain(random.Random(7))
+"""One for all: two with the same seed would give two owners the same operations."""
+
+
 @pytest.fixture
 def clock() -> FakeClock:
     return FakeClock()
@@ -67,7 +71,7 @@ def lease(c: SourceCoordinator) -> Lease:
 
 
 def coordinator(store: PartitionStore, clock: FakeClock, owner: str = OWNER) -> SourceCoordinator:
-    return SourceCoordinator(store, "flights", owner, clock=clock, randomness=Certain(random.Random(7)))
+    return SourceCoordinator(store, "flights", owner, clock=clock, randomness=CERTAIN)
 
 
 def taken(c: SourceCoordinator, key: str) -> Lease:
@@ -177,6 +181,15 @@ def test_s6_what_a_step_has_acquired_is_no_phantom(c: SourceCoordinator, lease: 
     c.complete(following)
 
 
+@pytest.mark.parametrize("sent", [False, True], ids=["completed before", "may have missed"])
+def test_where_the_step_has_acquired_nothing_its_own_key_is_asked_for(c: SourceCoordinator, *, sent: bool) -> None:
+    fused = c._acquisition.fused("b")
+    fused._sent = sent
+    following = fused.acquired(heard=True)
+    assert following is not None
+    assert following.key == "b"
+
+
 def test_a_try_does_not_retake_from_itself(c: SourceCoordinator, lease: Lease) -> None:
     assert c._acquisition.retake("a") is None
     assert c._acquisition.retake("a", same_try=True) is not None
@@ -208,6 +221,9 @@ def test_a_driver_tries_to_begin_as_long_as_a_request_may_take(
     driver = coordinator(silent(store, "write"), clock)
     most = Settings().request_deadline.total_seconds()
     assert most - 3 <= passed(clock, lambda: driver.begin("a", lease.fence)) <= most
+    with pytest.raises(StoreUnavailableError) as silence:
+        driver.begin("a", lease.fence)
+    assert silence.value.action == "begin"
 
 
 def test_s6_a_beginning_that_nobody_could_read_is_not_known(
@@ -318,6 +334,12 @@ def test_totals_of_the_pass_before_say_nothing_of_these_rows(
     clock.advance(2)
     write = c._core.tenures.prepare(taken(c, "a"), CompleteRequest(counted), [TWO])
     assert [head.accounting_text is not None for head in write.heads] == [counted is not None]
+
+
+def test_a_first_publication_reads_no_head_records(store: InMemoryStore, clock: FakeClock, lease: Lease) -> None:
+    reads = FaultyStore(store, only=("heads",))
+    coordinator(reads, clock).complete(lease, [ONE])
+    assert reads.calls == []
 
 
 def test_head_records_that_are_not_heard_at_once_are_read_again(
