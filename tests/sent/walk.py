@@ -213,7 +213,7 @@ class Walk:
         self.one.create_partitions(["held"])
         self.lease("held")
         for name in ("release", "park", "reopen", "reset", "retract", "delete"):
-            self.step(name, getattr(self.one, name), "held", by="ada", why="asked")
+            self.step(name, getattr(self.one.people, name), "held", by="ada", why="asked")
         self.step("create a deleted partition again", self.one.create_partitions, ["held"])
 
     def _read(self) -> None:

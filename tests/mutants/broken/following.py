@@ -55,7 +55,7 @@ MUTANTS = (
         "a note goes before it is done",
         "duties.follow_ups",
         "    try:\n        carried = sum((_",
-        "    coordinator.clear_follow_up(note)\n    try:\n        carried = sum((_",
+        "    coordinator.follow_ups.clear_follow_up(note)\n    try:\n        carried = sum((_",
         "S27: what a process does not live to do is never done",
         _doing("what_cannot_be_done_stays_and_keeps_nothing_else"),
     ),
