@@ -104,8 +104,7 @@ def test_a_close_deletes_what_its_pass_has_read(run, one, files) -> None:
 
 DRIVER = """
 import os, signal, sys
-from airflow_coordination.follow_ups import FollowUpRights, objects
-from airflow_coordination.outputs import file_marks
+from airflow_coordination.systems.objects import deletion, file_marks
 from tests.integration.spark.test_then import deliver_all
 at = int(sys.argv[4])
 done = 0
@@ -115,8 +114,8 @@ def die_at(address, meant, delete=file_marks.delete_marked):
         os.kill(os.getpid(), signal.SIGKILL)
     done += 1
     return delete(address, meant)
-objects.delete_marked = die_at
-objects.side_by_side = lambda ask, each: [ask(one) for one in each]
+deletion.delete_marked = die_at
+deletion.side_by_side = lambda ask, each: [ask(one) for one in each]
 deliver_all(*sys.argv[1:4])
 """
 
