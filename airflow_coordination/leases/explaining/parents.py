@@ -8,7 +8,7 @@ from typing import Final
 
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import SourceFacts, above
-from airflow_coordination.leases.explaining.wording import ahead, counted, holder, told
+from airflow_coordination.leases.explaining.wording import ahead, as_sentence, counted, holder, told
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import shown
@@ -33,18 +33,18 @@ def blocked(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     parked = next((one for one in facts.above if one.parked), None)
     if parked is not None:
         command = remedies.command("reopen", facts.source, parked.key, prefix=facts.prefix, shell=facts.shell)
-        return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _BY_A_PERSON, command)
+        return Explanation(facts.key, Reason.BLOCKED, as_sentence(sentence), _BY_A_PERSON, command)
     there = [one for one in facts.above if not one.deleted or one.cleaned_up]
     if not there:
         command = remedies.command("finish", facts.source, facts.key, prefix=facts.prefix, shell=facts.shell)
-        return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _GONE, command)
+        return Explanation(facts.key, Reason.BLOCKED, as_sentence(sentence), _GONE, command)
     farthest = there[-1]  # of a long chain not all is read: there one goes on to ask
     first = next((one for one in there if not one.blocked), farthest)
     if first.status is PartitionStatus.COMPLETED:
         status = remedies.command("status", facts.source, prefix=facts.prefix, shell=facts.shell)
-        return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _SWEPT, status)
+        return Explanation(facts.key, Reason.BLOCKED, as_sentence(sentence), _SWEPT, status)
     why = remedies.command("explain", facts.source, first.key, prefix=facts.prefix, shell=facts.shell)
-    return Explanation(facts.key, Reason.BLOCKED, _ended(sentence), _RELEASED, why)
+    return Explanation(facts.key, Reason.BLOCKED, as_sentence(sentence), _RELEASED, why)
 
 
 def _state(seen: Partition | None, by_key: dict[str, Partition], now: datetime) -> str:
@@ -73,7 +73,3 @@ def _parked_above(seen: Partition, by_key: dict[str, Partition]) -> str:
 def _named(keys: Sequence[str]) -> str:
     first = ", ".join(map(shown, keys[:NAMED]))
     return f"{first}, …" if len(keys) > NAMED else first
-
-
-def _ended(text: str) -> str:
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."

@@ -14,7 +14,16 @@ from typing import Final
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Signs, SourceFacts
 from airflow_coordination.leases.explaining.parents import blocked
-from airflow_coordination.leases.explaining.wording import ahead, counted, holder, moment, past, records_told, told
+from airflow_coordination.leases.explaining.wording import (
+    ahead,
+    as_sentence,
+    counted,
+    holder,
+    moment,
+    past,
+    records_told,
+    told,
+)
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.algebra import PLAIN, phantom
 from airflow_coordination.protocol.partition import Partition
@@ -103,7 +112,7 @@ def delayed(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     return Explanation(
         facts.key,
         Reason.DELAYED,
-        _sentence(f"{_name(facts)} is delayed until {ahead(at, now)}{why}"),
+        as_sentence(f"{_name(facts)} is delayed until {ahead(at, now)}{why}"),
         f"At {moment(at)} it can be acquired again.",
         _command("reopen", facts),
     )
@@ -131,7 +140,7 @@ def waiting(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
 
 def paused(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
     """Explain what could be acquired now, if nobody had paused the source."""
-    sentence = _sentence(f"{_name(facts)} could be acquired, but its source was {facts.pause}")
+    sentence = as_sentence(f"{_name(facts)} could be acquired, but its source was {facts.pause}")
     return Explanation(facts.key, Reason.PAUSED, sentence, None, _of_the_source("resume", facts))
 
 
@@ -200,7 +209,7 @@ def parked(partition: Partition, facts: SourceFacts, now: datetime) -> Explanati
         why = f"after {lost} in a row: its owners vanished without a word"
     else:
         why = f"and waits for a person: {_error(partition)}"
-    sentence = _sentence(f"{_name(facts)} is parked {why}")
+    sentence = as_sentence(f"{_name(facts)} is parked {why}")
     if partition.on_parked is not None:
         sentence += " What is to follow at its source (on_parked) is not done yet."
     return Explanation(facts.key, Reason.PARKED, sentence, None, _command("reopen", facts))
@@ -228,7 +237,7 @@ def deleted(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
     went = "had finished, and was cleaned up" if cleaned_up else "was deleted"
     then = "It is created anew when a supplier names it again."
     parent = "Partitions that name it as a parent need not wait for it. " if cleaned_up else ""
-    return Explanation(facts.key, Reason.DELETED, _sentence(f"{_name(facts)} {went}{at}{by}"), f"{parent}{then}")
+    return Explanation(facts.key, Reason.DELETED, as_sentence(f"{_name(facts)} {went}{at}{by}"), f"{parent}{then}")
 
 
 def absent(facts: SourceFacts) -> Explanation:
@@ -285,11 +294,6 @@ def _published(facts: SourceFacts) -> str:
 
 def _name(facts: SourceFacts) -> str:
     return f"Partition {shown(facts.key)}"
-
-
-def _sentence(text: str) -> str:
-    """Return a text that may end with somebody else's as a sentence."""
-    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
 
 
 def _command(name: str, facts: SourceFacts) -> str:

@@ -42,6 +42,11 @@ def past(at: datetime, now: datetime) -> str:
     return f"{moment(at)} ({span(now - at)} ago)"
 
 
+def as_sentence(text: str) -> str:
+    """Return a text that may end with somebody else's as a sentence."""
+    return text if text.endswith((".", "!", "?", "…")) else f"{text}."
+
+
 def counted(number: int, thing: str, things: str | None = None) -> str:
     """Return ``1 failure``, ``2 failures``."""
     return f"{number:,} {thing if number == 1 else things or f'{thing}s'}"

@@ -164,15 +164,6 @@ class PostgresStore(SqlStore):
             raise UnknownParentError(child, parent)
         return int(made)
 
-    def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
-        """Compare a page with what is stored."""
-        found = self.ask(call, create.compare_page, self._page(write, page))
-        return int(found[0][0] or 0), tuple(key for _, key in found[1:])
-
-    def reset_of_page(self, call: Call, write: Create, page: list[NewPartition]) -> Rows:
-        """Look which of a page were reset and have another payload than the page."""
-        return self.ask(call, create.reset_of_page, self._page(write, page))
-
     def _page(self, write: Create, page: list[NewPartition]) -> dict[str, Any]:
         """Return the page's parameters by key; the place of each keeps the supplier's order."""
         by_key = sorted(enumerate(page, 1), key=lambda placed: placed[1].key.encode())

@@ -96,15 +96,6 @@ class SqliteStore(SqlStore):
     def _page(self, write: Create, page: list[NewPartition]) -> dict[str, str]:
         return {"source": write.source, "op": write.op, "page": json.dumps([_row(new) for new in page])}
 
-    def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
-        """Compare a page with what is stored."""
-        found = self.ask(call, create.compare_page, self._page(write, page))
-        return int(found[0][0] or 0), tuple(key for _, key in found[1:])
-
-    def reset_of_page(self, call: Call, write: Create, page: list[NewPartition]) -> Rows:
-        """Look which of a page were reset and have another payload than the page."""
-        return self.ask(call, create.reset_of_page, self._page(write, page))
-
     def carry_out(self, call: Call, step: Step) -> Rows:
         """Execute a step and write its records: in one transaction, if there are any."""
         step = self.kept(step)

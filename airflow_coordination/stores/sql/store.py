@@ -43,8 +43,7 @@ from airflow_coordination.stores.sql.columns import moment, partition_of, pause_
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
-from airflow_coordination.stores.sql.statements import acquire, read, writes
-from airflow_coordination.stores.sql.statements import create as children
+from airflow_coordination.stores.sql.statements import acquire, create, read, writes
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
@@ -204,12 +203,17 @@ class SqlStore(SqlReading):
         """
 
     @abstractmethod
+    def _page(self, write: Create, page: list[NewPartition]) -> dict[str, Any]:
+        """Return the parameters of the statements about a page."""
+
     def compare_page(self, call: Call, write: Create, page: list[NewPartition]) -> tuple[int, tuple[str, ...]]:
         """Return how many of ``page`` this very operation made, and which of the others differ from what is stored."""
+        found = self.ask(call, create.compare_page, self._page(write, page))
+        return int(found[0][0] or 0), tuple(key for _, key in found[1:])
 
-    @abstractmethod
     def reset_of_page(self, call: Call, write: Create, page: list[NewPartition]) -> Rows:
         """Return key, generation and payload of those that were reset, not held since, and have another payload."""
+        return self.ask(call, create.reset_of_page, self._page(write, page))
 
     def acquire_next(self, write: AcquireNext) -> Partition | None:
         """Acquire the first claimable partition; ``None`` when there is none."""
@@ -304,7 +308,7 @@ class SqlStore(SqlReading):
     def _release_stragglers(self, write: Sweep) -> int:
         """Release who waits for what has finished: where older code, which knows no children, has written its end."""
         call, found = Call("look for children left waiting", writes=False), {"source": write.source}
-        parents = self.ask(call, children.stragglers, {**found, "limit": write.limit})
+        parents = self.ask(call, create.stragglers, {**found, "limit": write.limit})
         return sum(self.release_straggler(Call("release children", key), write.source, key) for (key,) in parents)
 
     @abstractmethod
