@@ -91,6 +91,8 @@ def _made() -> str | None:
     :raises LookupError: when there is one that could not be read: another would make strangers of this Airflow's tasks.
     """
     if AIRFLOW_ID in Variable.keys(prefix=AIRFLOW_ID):
+        if (name := _kept()) is not None:  # another task has made it since this one looked
+            return name
         raise LookupError("it is there, but was not to be read")
     made = uuid.uuid4().hex[:12]
     Variable.set(AIRFLOW_ID, made, description="Tells this Airflow from others on one store. Do not change it.")

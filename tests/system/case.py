@@ -20,6 +20,8 @@ from tests.system.events import NEXT_RUN, SAME_TASK, Event
 from tests.system.harness import Airflow, is_gone, marked, wait_for
 
 ROWS = list(range(20))
+LAST_SAID = 6000
+"""Characters of a task's logs that a failed test shows."""
 
 
 @dataclass(frozen=True)
@@ -125,8 +127,16 @@ class Case:
         self.airflow.unpause(self.name)
         if self.event.next_owner == NEXT_RUN:
             self.airflow.trigger(self.name)
-        wait_for(lambda: str(self.partition.status) == "COMPLETED", 300, f"{self.name} is completed")
-        wait_for(lambda: self.instance["state"] == self.event.state, 120, f"{self.name} is {self.event.state}")
+        state = self.event.state
+        wait_for(lambda: str(self.partition.status) == "COMPLETED", 300, f"{self.name} is completed", self.seen)
+        wait_for(lambda: self.instance["state"] == state, 120, f"{self.name} is {state}", self.seen)
+
+    def seen(self) -> str:
+        """Say how partition and task stand, and how the task's logs end: for whoever reads that a wait was in vain."""
+        run = self.airflow.call("GET", f"/api/v2/dags/{self.name}/dagRuns/{self.run_id}")
+        dag = self.airflow.call("GET", f"/api/v2/dags/{self.name}")
+        said = self.airflow.log(self.name, self.run_id)[-LAST_SAID:]
+        return "\n".join(map(str, (self.partition, self.instance, run, dag, said)))
 
     def next_owner(self) -> str:
         """Return who worked on the partition after the first owner."""

@@ -29,15 +29,15 @@ CANARY = "canary-7c2e"
 """The store's password; the server lets everyone in, and whoever finds it in a log has found a leak."""
 
 
-def wait_for(condition: Callable[[], Any], seconds: float, what: str) -> Any:
-    """Return what ``condition`` returns once it is true; fail the test after ``seconds``."""
+def wait_for(condition: Callable[[], Any], seconds: float, what: str, seen: Callable[[], str] = str) -> Any:
+    """Return what ``condition`` returns once it is true; fail the test after ``seconds``, and say what is ``seen``."""
     deadline = time.monotonic() + seconds
     while True:
         found = condition()
         if found:
             return found
         if time.monotonic() > deadline:
-            pytest.fail(f"{what}: not within {seconds:.0f} s")
+            pytest.fail(f"{what}: not within {seconds:.0f} s\n{seen()}".rstrip())
         time.sleep(LOOK_EVERY)
 
 

@@ -3,8 +3,9 @@
 from datetime import UTC, datetime
 
 import pytest
-from airflow.sdk import DAG
+from airflow.sdk import DAG, Variable
 
+from airflow_coordination.hooks import identity
 from airflow_coordination.hooks.identity import AIRFLOW_ID, airflow_id
 from airflow_coordination.leases import DeploymentError, Owner, PartitionStatus, Place, SettingsError, SourceCoordinator
 from airflow_coordination.operators import LeasedSparkSubmitOperator
@@ -77,6 +78,20 @@ def test_e6_a_name_that_cannot_be_is_refused(monkeypatch, name):
     monkeypatch.setenv("AIRFLOW__COORDINATION__AIRFLOW_ID", name)
     with pytest.raises(SettingsError, match=r"\[coordination\] airflow_id=.* is not 1 to 64 letters"):
         airflow_id()
+
+
+def test_e6_of_two_tasks_that_look_for_the_name_at_once_none_fails(drain, flights, variable, monkeypatch):
+    """One finds none, the other makes it, the first finds that there is one: it had lost its try for that."""
+
+    class Meanwhile(Variable):
+        @classmethod
+        def keys(cls, prefix=None):
+            Variable.set(AIRFLOW_ID, "theirs")
+            return super().keys(prefix)
+
+    monkeypatch.setattr(identity, "Variable", Meanwhile)
+    drain()
+    assert Owner(flights.history("a")[0].owner).place.airflow == variable() == "theirs"
 
 
 class SilentAirflow:
