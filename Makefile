@@ -64,9 +64,9 @@ test-suite: .venv/ready
 	COORDINATION_TEST_SHARE=$(SHARE) COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
 
 .PHONY: mutants
-mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one)
+mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one, ONLY=plain.supply for all of a plain module)
 	@scripts/system_packages.sh postgresql
-	$(BIN)/python -m tests.mutants $(if $(ONLY),--only "$(ONLY)")
+	$(BIN)/python -m tests.mutants$(if $(filter plain.%,$(ONLY)),.plain $(ONLY:plain.%=%),$(if $(ONLY), --only "$(ONLY)"))
 
 .PHONY: test-system
 test-system: SHORT := $(if $(WRITE_DOCS),,$(SHORT))

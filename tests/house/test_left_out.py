@@ -91,10 +91,10 @@ def test_the_page_remembers_what_was_seen_and_was_well(tmp_path: Path, failed: i
     file.write_text("# Reliability\n\n## Versions\n\nMade on …\n")
     figures = {"passed": 207, "failed": failed, "seconds": 90.0, "files": digest_of(row)}
     ledger.add(f"rest {row.name}", figures)
-    page.renew_rest(ledger, file)
+    page.renew("rest", ledger, file)
     written = file.read_text()
     assert (last_seen(written) == {row.name: digest_of(row)}) is remembered
-    page.renew_rest(Ledger(tmp_path / "another machine's"), file)
+    page.renew("rest", Ledger(tmp_path / "another machine's"), file)
     assert file.read_text() == written
     assert written.startswith("# Reliability\n")
     assert written.endswith("## Versions\n\nMade on …\n")

@@ -1,7 +1,8 @@
 """``make proof MINUTES=60``: break what can be broken for so long, and write what came of it to docs/reliability.md.
 
 It goes on where the last time ended; --page only writes the page, --only simulation:in_memory runs one part alone.
---only rest runs what CI tries in part, --only "rest:crash points" one row of it, and writes its table on the page.
+--only rest runs what CI tries in part, --only "rest:crash points" one row of it, and writes its table on the page;
+so do --only plain and --only plain:supply with the mutants of plain modules.
 """
 
 from __future__ import annotations
@@ -12,10 +13,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tests.left_out import ROWS
+from tests.mutants.plain.sources import MODULES
 from tests.proof import page, parts
 from tests.proof.ledger import Ledger
 
 LEDGER = Path(".work/proof/ledger.jsonl")
+_ROWS = {"plain": [*MODULES], "rest": [row.name for row in ROWS]}
 
 
 def main() -> int:
@@ -23,7 +26,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.proof", description=__doc__)
     parser.add_argument("--minutes", type=float, default=60.0, help="how long (60)")
     parser.add_argument(
-        "--only", action="append", metavar="PART", help="mutants, model, rest[:ROW], simulation:STORE, processes:STORE"
+        "--only",
+        action="append",
+        metavar="PART",
+        help="mutants, model, plain[:MODULE], rest[:ROW], simulation:STORE, processes:STORE",
     )
     parser.add_argument("--ledger", type=Path, default=LEDGER, help=f"what was run so far ({LEDGER})")
     parser.add_argument("--page", action="store_true", help="only write the page")
@@ -32,11 +38,12 @@ def main() -> int:
     if not given.page:
         for name in _whole(given.only or _due(ledger)):
             _run(name, given.minutes * 60, ledger, alone=bool(given.only))
+    renewed = {name.partition(":")[0] for name in given.only or ()} & page.ALONE.keys()
     if not given.only:
         page.write(ledger)
-    elif any(name.startswith("rest") for name in given.only):
-        page.renew_rest(ledger)
-    else:
+    for part in renewed:
+        page.renew(part, ledger)
+    if given.only and not renewed:
         return int(_is_broken(ledger))
     print(f"written: {page.PAGE}")
     return int(_is_broken(ledger))
@@ -44,14 +51,14 @@ def main() -> int:
 
 def _due(ledger: Ledger) -> list[str]:
     once = ["mutants"] if not ledger.has("mutants") else []
-    once += [f"rest:{row.name}" for row in ROWS if not ledger.has(f"rest {row.name}")]
+    once += [name for kind in _ROWS for name in _whole([kind]) if not ledger.has(name.replace(":", " "))]
     return [*once, "model", *(f"{kind}:{store}" for kind, stores in parts.STORES.items() for store in stores)]
 
 
 def _whole(names: Iterable[str]) -> Iterator[str]:
-    """Yield the parts, all rows of the rest one by one."""
+    """Yield the parts, all rows of one that has some one by one."""
     for name in names:
-        yield from [f"rest:{row.name}" for row in ROWS] if name == "rest" else [name]
+        yield from [f"{name}:{row}" for row in _ROWS[name]] if name in _ROWS else [name]
 
 
 def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
@@ -63,6 +70,8 @@ def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
     kind, _, store = name.partition(":")
     if kind == "mutants":
         parts.mutants(ledger, say)
+    elif kind == "plain":
+        parts.plain(store, ledger, say)
     elif kind == "rest":
         parts.rest(next(row for row in ROWS if row.name == store), ledger, say)
     elif kind == "model":
@@ -75,7 +84,8 @@ def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
 def _is_broken(ledger: Ledger) -> bool:
     simulated = (line["broken"] for store in parts.STORES["simulation"] for line in ledger.lines(f"simulation {store}"))
     real = (line["violations"] for store in parts.STORES["processes"] for line in ledger.lines(f"processes {store}"))
-    once = (line["wrong"] for part in ("mutants", "model") for line in list(ledger.lines(part))[-1:])
+    plain = [f"plain {module}" for module in MODULES]
+    once = (line["wrong"] for part in ("mutants", "model", *plain) for line in list(ledger.lines(part))[-1:])
     rest = (line["failed"] for row in ROWS for line in list(ledger.lines(f"rest {row.name}"))[-1:])
     return any([*simulated, *real, *once, *rest])
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from tests.left_out import ROWS, LeftOut
+from tests.mutants.plain.sources import MODULES
 from tests.processes.report import PER_HUNDRED_FAULTS, PER_THOUSAND_OPERATIONS
 from tests.proof.ledger import Ledger, Line
 from tests.proof.parts import STORES
@@ -66,6 +67,14 @@ MODEL: Final = """
 The rules without the code: [an explorer](explanation/model.md) tries every order of messages within bounds. Each rule
 is also loosened, to see what it prevents: `make model`.
 """
+PLAIN: Final = """
+## Plain modules, one expression broken at a time
+
+Around the table stands Python that is none: who asks again, what a lost answer means, how a tenure goes on. There
+mutmut breaks each expression of each function, in a copy, and the unit tests of `leases`, the kit in memory or mypy
+have to notice. What they do not notice stands in `tests/mutants/plain/known.tsv`, with its reason; one more of them
+fails the proof. One module alone: `make mutants ONLY=plain.supply`.
+"""
 REST: Final = """
 ## What CI tries in part
 
@@ -82,12 +91,18 @@ def write(ledger: Ledger, path: Path = PAGE) -> None:
     path.write_text("".join(_sections(ledger, before)))
 
 
-def renew_rest(ledger: Ledger, path: Path = PAGE) -> None:
-    """Write only the section on what CI tries in part; another machine's ledger may have the other figures."""
+def renew(part: str, ledger: Ledger, path: Path = PAGE) -> None:
+    """Write only one section; another machine's ledger may have the figures of the others.
+
+    :param part: one of ``ALONE``.
+    """
+    section, following = ALONE[part]
     text = path.read_text()
-    head, _, tail = text.partition(REST) if REST in text else text.partition("\n## Versions")
-    tail = tail[tail.index("\n## ") :] if REST in text else f"\n## Versions{tail}"
-    path.write_text("".join([head, *_rest(ledger, text), tail]))
+    written = "".join(section(ledger, text))
+    heading = written.partition("\n\n")[0]
+    start = text.index(heading if heading in text else following)
+    end = text.index("\n## ", start + 1) if heading in text else start
+    path.write_text(f"{text[:start]}{written}{text[end:]}")
 
 
 def _sections(ledger: Ledger, before: str) -> Iterable[str]:
@@ -98,6 +113,7 @@ def _sections(ledger: Ledger, before: str) -> Iterable[str]:
     yield from _real(ledger)
     yield MUTANTS
     yield from _last(ledger, "mutants", _mutants)
+    yield from _plain(ledger, before)
     yield MODEL
     yield from _last(ledger, "model", _model)
     yield from _rest(ledger, before)
@@ -197,6 +213,25 @@ def _rest_row(row: LeftOut, lines: list[Line], before: str) -> tuple[object, ...
     return (row.name, row.tried, line["passed"], line["failed"], minutes, made, line["files"] and f"`{line['files']}`")
 
 
+def _plain(ledger: Ledger, before: str) -> Iterable[str]:
+    yield PLAIN
+    rows = (_plain_row(module, list(ledger.lines(f"plain {module}")), before) for module in MODULES)
+    yield _table(("module", "mutants", "caught", "by tests", "by mypy", "listed", "not listed", "commit"), *rows)
+
+
+def _plain_row(module: str, lines: list[Line], before: str) -> tuple[object, ...]:
+    """Return the figures of the last run; those that stand on the page where this ledger has none."""
+    named = f"`leases/{module}.py`"
+    if not lines:
+        known = re.search(rf"^\| {re.escape(named)} \| (.*) \|$", before, re.MULTILINE)
+        return (named, *(known[1].split(" | ") if known else ("not run yet", "", "", "", "", "", "")))
+    line = lines[-1]
+    caught, new = sum(line["by"].values()), len(line["wrong"])
+    share, by_mypy = f"{caught} ({caught / line['mutants']:.1%})", line["by"].get("mypy", 0)
+    listed, made = line["mutants"] - caught - new, f"`{line['code']}` ({line['at'][:10]})"
+    return (named, line["mutants"], share, caught - by_mypy, by_mypy, listed, new, made)
+
+
 def _versions(ledger: Ledger) -> Iterable[str]:
     parts = [f"{kind} {store}" for kind, stores in STORES.items() for store in stores]
     lines = [line for part in parts for line in ledger.lines(part)]
@@ -208,3 +243,7 @@ def _versions(ledger: Ledger) -> Iterable[str]:
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
     yield f"\n## Versions\n\nMade on the commits {made}. "
     yield f"Python {pythons}, SQLite {sqlite3.sqlite_version}, {libraries}.\n"
+
+
+ALONE: Final = {"plain": (_plain, "\n## The model"), "rest": (_rest, "\n## Versions")}
+"""The sections that can be written alone: how, and before which they belong."""

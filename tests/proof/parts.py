@@ -14,6 +14,7 @@ from typing import Final
 
 from tests.left_out import LeftOut, digest_of
 from tests.mutants.catalogue import CONTROLS
+from tests.mutants.plain.trial import tried
 from tests.mutants.runner import all_tried, is_as_expected
 from tests.mutants.selection import EVERY
 from tests.proof.ledger import Ledger
@@ -74,6 +75,18 @@ def mutants(ledger: Ledger, say: Say) -> None:
     }
     ledger.add("mutants", figures)
     say(f"{len(caught)} of {len(EVERY)} mutants were caught")
+
+
+def plain(module: str, ledger: Ledger, say: Say) -> None:
+    """Let mutmut break a plain module, once for each commit."""
+    [one] = tried([module], JOBS)
+    for mutant in one.new:
+        say(f"nothing catches it, and it is not listed: {mutant}")
+    for mutant in one.idle:
+        say(f"listed, and caught by now: {mutant}")
+    figures = {"mutants": one.mutants, "by": dict(one.caught), "wrong": [str(mutant) for mutant in one.new]}
+    ledger.add(f"plain {module}", figures)
+    say(f"{sum(one.caught.values())} of {one.mutants} mutants were caught")
 
 
 def model(seconds: float, ledger: Ledger, say: Say) -> None:
