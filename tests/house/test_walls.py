@@ -38,7 +38,7 @@ CLIENTS = {
     "duties": set(),
     "spark": {"pyspark"},
     "cli": {"airflow", "psutil", "rich", "yaml"},
-    "testing": {"pyarrow", "pytest"},
+    "testing": {"pyarrow", "pytest", "rich"},
 }
 HEAVY = {"airflow", "boto3", "botocore", "pyspark", "sqlalchemy"}
 NOT_LOADED = {

@@ -6,7 +6,7 @@ import random
 from datetime import UTC, datetime
 
 from airflow_coordination.streams import TRIM_HORIZON, Lineage, Position, plan
-from tests.cases.kcl import kcl_plan
+from airflow_coordination.testing.cases.kcl import kcl_plan
 from tests.properties.streams import Stream
 
 POSITIONS = (TRIM_HORIZON, Position.latest(datetime(2026, 1, 1, tzinfo=UTC)))

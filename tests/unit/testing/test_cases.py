@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.testing.cases.__main__ import main
+from airflow_coordination.testing.cases.results import BY_DESIGN, Verdict
+from airflow_coordination.testing.cases.running import run_file
 from airflow_coordination.values.input_errors import InvalidInputError
-from tests.cases.__main__ import main
-from tests.cases.results import BY_DESIGN, Verdict
-from tests.cases.running import run_file
 
 KCL = Path(__file__).parents[2] / "cases" / "kcl_leases.json"
 CASES = json.loads(KCL.read_text())
@@ -72,7 +72,7 @@ def test_what_differs_from_the_kcl_by_design():
 
 
 def test_the_command_prints_a_table_and_leaves_with_0():
-    command = [sys.executable, "-m", "tests.cases", str(KCL)]
+    command = [sys.executable, "-m", "airflow_coordination.testing.cases", str(KCL)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert "| sync_cases          | A-latest-457 " in done.stdout

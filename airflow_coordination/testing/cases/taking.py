@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from airflow_coordination.planning.shares import Free, wish
-from tests.cases.reading import Fields, refuse, whole
-from tests.cases.results import Result, compared, each
+from airflow_coordination.testing.cases.reading import Fields, refuse, whole
+from airflow_coordination.testing.cases.results import Result, compared, each
 
 _AT_ONE_TIME: Final = 1  # the KCL's default, which its cases do not say
 _VERY_OLD: Final = 3

@@ -8,8 +8,8 @@ from typing import Final
 from airflow_coordination.planning.shards.plan import at_shard_end
 from airflow_coordination.planning.shards.shard import Shard
 from airflow_coordination.protocol.hierarchy import CLEAN_AFTER, may_go
-from tests.cases.reading import Fields, refuse
-from tests.cases.results import Result, compared, each
+from airflow_coordination.testing.cases.reading import Fields, refuse
+from airflow_coordination.testing.cases.results import Result, compared, each
 
 _NOT_STARTED: Final = frozenset({"TRIM_HORIZON", "AT_TIMESTAMP"})
 _MOST_PARENTS: Final = 16  # Kinesis has two

@@ -10,10 +10,10 @@ from airflow_coordination.planning.shards.lineage import InconsistentListingErro
 from airflow_coordination.planning.shards.plan import NewLease, first, plan
 from airflow_coordination.planning.shards.position import TRIM_HORIZON, Position, Start
 from airflow_coordination.planning.shards.shard import HashRange, Shard
+from airflow_coordination.testing.cases.kcl import kcl_plan
+from airflow_coordination.testing.cases.reading import Fields, refuse, whole
+from airflow_coordination.testing.cases.results import Result, Verdict, compared, each, written
 from airflow_coordination.values.input_errors import InvalidInputError
-from tests.cases.kcl import kcl_plan
-from tests.cases.reading import Fields, refuse, whole
-from tests.cases.results import Result, Verdict, compared, each, written
 
 Graphs = Mapping[str, list[Shard]]
 _LISTED_AT: Final = datetime(2026, 1, 1, tzinfo=UTC)

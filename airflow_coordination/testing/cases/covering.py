@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from airflow_coordination.planning.shards.coverage import Findings, holes, look
 from airflow_coordination.planning.shards.shard import MAX_HASH_KEY, HashRange
-from tests.cases.kcl import kcl_sees_a_hole
-from tests.cases.reading import Fields, refuse
-from tests.cases.results import Result, compared, each
-from tests.cases.syncing import hash_range
+from airflow_coordination.testing.cases.kcl import kcl_sees_a_hole
+from airflow_coordination.testing.cases.reading import Fields, refuse
+from airflow_coordination.testing.cases.results import Result, compared, each
+from airflow_coordination.testing.cases.syncing import hash_range
 
 _WHOLE: Final = HashRange(0, MAX_HASH_KEY)
 

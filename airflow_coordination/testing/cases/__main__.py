@@ -1,6 +1,6 @@
 """Prints what became of the cases of a file.
 
-usage: python -m tests.cases FILE.json; it leaves with 1 when something is different and no
+usage: python -m airflow_coordination.testing.cases FILE.json; it leaves with 1 when something is different and no
 decision says why, with 2 when something in the file is malformed, which keeps nothing else from being run.
 """
 
@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from airflow_coordination.testing.cases.results import BY_DESIGN, Result, Verdict
+from airflow_coordination.testing.cases.running import run_file
 from airflow_coordination.values.input_errors import InvalidInputError, printable
-from tests.cases.results import BY_DESIGN, Result, Verdict
-from tests.cases.running import run_file
 
 _STYLES = {Verdict.AS_EXPECTED: "green", Verdict.BY_DESIGN: "yellow"}
 _WIDTH = 160
@@ -27,7 +27,7 @@ _WIDTH = 160
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a file, and return the exit code."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.cases",
+        prog="python -m airflow_coordination.testing.cases",
         description="Run case files of the KCL's lease life cycle, and compare.",
         epilog="Leaves with 1 when something is different and no decision says why, with 2 when a file is malformed.",
     )

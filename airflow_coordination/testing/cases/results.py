@@ -8,8 +8,8 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from airflow_coordination.testing.cases.reading import Fields
 from airflow_coordination.values.input_errors import InvalidInputError
-from tests.cases.reading import Fields
 
 BY_DESIGN: Final = MappingProxyType(
     {

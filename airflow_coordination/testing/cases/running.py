@@ -7,14 +7,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from airflow_coordination.testing.cases.assigning import assignment_cases
+from airflow_coordination.testing.cases.covering import confidence_cases, coverage_cases
+from airflow_coordination.testing.cases.ending import cleanup_cases, shard_end_cases
+from airflow_coordination.testing.cases.reading import Fields, load, refuse
+from airflow_coordination.testing.cases.results import Result, malformed
+from airflow_coordination.testing.cases.syncing import Graphs, graphs, known_gaps, sync_cases
+from airflow_coordination.testing.cases.taking import taker_cases
 from airflow_coordination.values.input_errors import InvalidInputError
-from tests.cases.assigning import assignment_cases
-from tests.cases.covering import confidence_cases, coverage_cases
-from tests.cases.ending import cleanup_cases, shard_end_cases
-from tests.cases.reading import Fields, load, refuse
-from tests.cases.results import Result, malformed
-from tests.cases.syncing import Graphs, graphs, known_gaps, sync_cases
-from tests.cases.taking import taker_cases
 
 
 def _alone(run: Callable[[Fields], Iterator[Result]]) -> Callable[[Fields, Graphs], Iterator[Result]]:

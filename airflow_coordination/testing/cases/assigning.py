@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from airflow_coordination.planning.shares import Free, wish
-from tests.cases.reading import Fields, refuse, whole
-from tests.cases.results import Result, Verdict, compared, each
+from airflow_coordination.testing.cases.reading import Fields, refuse, whole
+from airflow_coordination.testing.cases.results import Result, Verdict, compared, each
 
 _HANDING_OFF: Final = re.compile(r"(?P<lease>[^()]+)\(handing off to (?P<to>[^()]+)\)")
 _ROUNDS: Final = 10_000
