@@ -19,8 +19,7 @@ from airflow_coordination.cli.java import FITTING, version_of
 from airflow_coordination.cli.output import print_rows
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.systems.objects.storage import delete, join, normal_root, write_bytes
+from airflow_coordination.systems.objects.storage import OutputError, delete, join, normal_root, write_bytes
 from airflow_coordination.systems.spark.session import CLASSIC, CLIENT, check_distributions, installed
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import shown

@@ -16,8 +16,7 @@ from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
 from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.diagnostics import Finding, Verdict
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.systems.objects.storage import read_many
+from airflow_coordination.systems.objects.storage import OutputError, read_many
 from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.names import split_source
 

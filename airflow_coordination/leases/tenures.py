@@ -11,8 +11,8 @@ from airflow_coordination.protocol.follow_up import promised
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.protocol.publication import head_records, may_add
 from airflow_coordination.protocol.results import Answer, HeadRecord
+from airflow_coordination.protocol.side_writes import head_records, may_add
 from airflow_coordination.protocol.writes import Begin, ChainWrite, End, OnParked, Renew, Save
 from airflow_coordination.values import accounting
 from airflow_coordination.values.accounting import Accounting

@@ -7,7 +7,7 @@ from airflow_coordination.outputs.attempts import Attempt, OpenBlock
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
 from airflow_coordination.outputs.published import published_accounting, published_manifests
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.blocks import Block
 
 __all__ = [

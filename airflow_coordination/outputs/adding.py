@@ -10,11 +10,11 @@ from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.manifests import Reference, may_follow
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.protocol.publication import adds, may_add, of_an_earlier_life
 from airflow_coordination.protocol.remedies import about, shell_of
-from airflow_coordination.systems.objects.errors import partition_label
+from airflow_coordination.protocol.side_writes import adds, may_add, of_an_earlier_life
 from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import partition_label
 
 
 def check_arguments(mode: object, file_format: object, options: Any = None) -> None:

@@ -8,9 +8,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from airflow_coordination.outputs.exact_text import TextOptions, check_quoted
+from airflow_coordination.outputs.formats import TextOptions, check_quoted
 from airflow_coordination.outputs.layout import (
     MARKER,
+    Marker,
     attempt_directory,
     attempts_root,
     block_directory,
@@ -27,12 +28,11 @@ from airflow_coordination.outputs.manifests import (
     is_due,
     write_trail,
 )
-from airflow_coordination.outputs.markers import Marker
 from airflow_coordination.outputs.parquet import Footer, FooterError, read_footer
 from airflow_coordination.outputs.schema_compatibility import check_names, check_told
 from airflow_coordination.outputs.zones import check_times
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
 from airflow_coordination.systems.objects.storage import (
+    OutputError,
     StoredFile,
     join,
     list_files,
@@ -42,7 +42,7 @@ from airflow_coordination.systems.objects.storage import (
 )
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Block, Mode
 from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.names import check_key, storable
+from airflow_coordination.values.names import check_key, partition_label, storable
 
 log = logging.getLogger(__name__)
 

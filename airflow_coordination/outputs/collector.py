@@ -22,21 +22,22 @@ from airflow_coordination.outputs.layout import (
     BLOCK,
     MARKER,
     PARTITION,
+    Marker,
+    Standing,
     attempts_root,
     partition_directory,
     place_of,
 )
 from airflow_coordination.outputs.manifests import references
-from airflow_coordination.outputs.markers import Marker, Standing
 from airflow_coordination.outputs.published import follow, source_identifier
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.systems.objects.errors import OutputError
 from airflow_coordination.systems.objects.s3 import Upload
 from airflow_coordination.systems.objects.storage import (
+    OutputError,
     StoredFile,
     abort_upload,
     delete,

@@ -13,11 +13,19 @@ from typing import Any
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
 from airflow_coordination.outputs.schemas import check_schema
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
-from airflow_coordination.systems.objects.storage import Content, join, parent, read_many, scheme_of, write_bytes
+from airflow_coordination.systems.objects.storage import (
+    Content,
+    OutputError,
+    join,
+    parent,
+    read_many,
+    scheme_of,
+    write_bytes,
+)
 from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
+from airflow_coordination.values.names import partition_label
 
 FIRST_VERSION, WITH_SCHEMA, VERSION = 1, 2, 3
 """2 has the schema that a publisher told, 3 a zone of times. Without them, 1 is written, which all versions read."""

@@ -8,11 +8,10 @@ from dataclasses import dataclass, replace
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
-from airflow_coordination.systems.objects.storage import Content, read_many
+from airflow_coordination.systems.objects.storage import Content, OutputError, read_many
 from airflow_coordination.values.accounting import AddedUp, together
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
-from airflow_coordination.values.names import agreed_prefix, check_key, compose_source
+from airflow_coordination.values.names import agreed_prefix, check_key, compose_source, partition_label
 
 PAGE = 1_000
 SHORT = 2

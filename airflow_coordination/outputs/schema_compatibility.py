@@ -16,9 +16,9 @@ from airflow_coordination.outputs.manifests import Manifest, Reference, referenc
 from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names, values_in
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
-from airflow_coordination.systems.objects.storage import read_many
+from airflow_coordination.systems.objects.storage import OutputError, read_many
 from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.names import partition_label
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,8 @@ from zoneinfo import ZoneInfo
 
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.schemas import inferred, types, values_in
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
+from airflow_coordination.systems.objects.storage import OutputError
+from airflow_coordination.values.names import partition_label
 
 TIMESTAMP: Final = "timestamp"
 _FIXED: Final = re.compile(r"(Z|UT|UTC|GMT)?([+-].*)?")

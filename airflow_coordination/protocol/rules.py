@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from airflow_coordination.protocol.algebra import (
+    PLAIN,
     Algebra,
     Changes,
     Condition,
@@ -34,6 +35,7 @@ from airflow_coordination.protocol.algebra import (
     phantom,
 )
 from airflow_coordination.protocol.fields import MOVED
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.side_writes import of_action, of_ending, of_output, of_tenure
 from airflow_coordination.protocol.writes import (
@@ -419,3 +421,14 @@ RULES: Final[dict[type, Rule]] = {
 
 ``FOLLOWED`` is what becomes of a parked partition whose note is taken away.
 """
+
+
+def waited_for(write: End | Act, seen: Partition | None) -> bool:
+    """Return whether a write that completes a partition fits it as it was seen, and somebody waits for it.
+
+    A store's usual statement refuses such a partition, because another one has to release who waits.
+    """
+    if seen is None or seen.awaited_op is None:
+        return False
+    completes = write.completes if isinstance(write, End) else write.action is Action.FINISH
+    return completes and bool(RULES[type(write)].condition(PLAIN, seen, write, None))

@@ -18,7 +18,7 @@ from airflow_coordination.protocol.refreshing import Outdated
 from airflow_coordination.protocol.results import Created
 from airflow_coordination.protocol.rules import FOLLOWED, RECLAIM, REOPEN, RULES
 from airflow_coordination.protocol.transitions import Event, allowed
-from airflow_coordination.protocol.writes import Act, Action, End, NewPartition, Sweep
+from airflow_coordination.protocol.writes import Act, NewPartition, Sweep
 from airflow_coordination.values.status import PartitionStatus
 
 
@@ -38,17 +38,6 @@ def step(write: Any, partition: Partition, now: datetime) -> Partition | None:
 def possible(write: Act) -> bool:
     """Return whether a person's action can happen to what the person saw."""
     return allowed(Event[write.action.name], write.seen.status)
-
-
-def waited_for(write: End | Act, seen: Partition | None) -> bool:
-    """Return whether a write that completes a partition fits it as it was seen, and somebody waits for it.
-
-    A store's usual statement refuses such a partition, because another one has to release who waits.
-    """
-    if seen is None or seen.awaited_op is None:
-        return False
-    completes = write.completes if isinstance(write, End) else write.action is Action.FINISH
-    return completes and bool(RULES[type(write)].condition(PLAIN, seen, write, None))
 
 
 def reclaim(write: Sweep, partition: Partition, now: datetime) -> Partition | None:

@@ -16,13 +16,13 @@ from airflow_coordination.outputs.schemas import flattened
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import StoreLike, opened
 from airflow_coordination.spark.file_scans import FileScan, check_types, partition_types, read, root_of, scans_of
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark import s3a
 from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.systems.spark.paths import escaped
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import namesakes, split_source
+from airflow_coordination.values.names import namesakes, partition_label, split_source
 
 _FAMILIES = (
     frozenset({"byte", "short", "integer", "long", "float", "double", "decimal"}),

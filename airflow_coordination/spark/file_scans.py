@@ -11,9 +11,9 @@ from airflow_coordination.outputs.layout import LAYOUT_COLUMNS
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.schemas import DatasetTypes, types, values_in, without
 from airflow_coordination.outputs.zones import kind_of
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
-from airflow_coordination.systems.objects.storage import join, parent
+from airflow_coordination.systems.objects.storage import OutputError, join, parent
 from airflow_coordination.systems.spark.paths import load, spark_path
+from airflow_coordination.values.names import partition_label
 
 _EMPTY: Final = '{"type":"struct","fields":[]}'
 STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -24,23 +25,66 @@ from airflow_coordination.outputs.adding import (
     schema_text,
 )
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock, still_open
-from airflow_coordination.outputs.exact_text import TextOptions, text_options
+from airflow_coordination.outputs.formats import TextOptions, text_options
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import Created
-from airflow_coordination.spark.parking import OnParked
-from airflow_coordination.spark.refusals import heeding
 from airflow_coordination.spark.reports import Report
 from airflow_coordination.systems.objects.storage import usable_root
 from airflow_coordination.systems.sink import Sink
+from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block, Mode
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.settings import OnNegative
 
 if TYPE_CHECKING:
-    from airflow_coordination.protocol.follow_up import Then
+    from airflow_coordination.protocol.follow_up import SourceAction, Then
+
+log = logging.getLogger(__name__)
+
+
+class OnParked:
+    """What is to follow a parking, as one tenure has said last.
+
+    It is stored with the partition, so that whoever parks it need not be this driver.
+
+    :param coordinator: the source's coordinator.
+    :param lease: the tenure.
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, lease: Lease) -> None:
+        self._coordinator, self._lease = coordinator, lease
+        self._text: str | None = None
+        self._actions: tuple[SourceAction, ...] = ()
+
+    def say(self, then: Then) -> None:
+        """Store what is to follow; see :meth:`PartitionLease.on_parked`."""
+        from airflow_coordination.duties.follow_ups import pinned, text_of  # it needs a storage, and most need none
+
+        actions = pinned(then, self._lease.chain.partition, "on_parked")
+        text = text_of(actions)
+        self._coordinator.on_parked(self._lease, text)
+        self._text, self._actions = text, actions
+
+    def follow(self) -> None:
+        """Do it if this driver's failure has parked the partition; what is not done now is done later.
+
+        What is done is what this driver's function has said, not what the store says of it.
+        """
+        if self._text is None:
+            return
+        from airflow_coordination.duties.follow_ups import follow_up
+
+        key, token = self._lease.key, self._lease.fence.token
+        try:
+            for note in self._coordinator.follow_ups.follow_ups(key):
+                if (note.token, note.text) == (token, self._text):
+                    follow_up(self._coordinator, note, self._actions)
+        except Exception as error:
+            log.warning("Partition %r is parked, and what follows is left for later: %s", key, error_text(error))
 
 
 class PartitionLease:
@@ -132,7 +176,7 @@ class PartitionLease:
         :raises InvalidInputError: when it is something else, or longer.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         """
-        with self._lock, heeding(self, self._heartbeat):
+        with self._lock, self._as_owner():
             self.parking.say(then)
 
     def save(self, state: object) -> None:
@@ -150,7 +194,7 @@ class PartitionLease:
             self.check_no_open_block("save progress")
             self.check_held()
             counted = self.deliveries.checked()
-            with heeding(self, self._heartbeat):
+            with self._as_owner():
                 self._lease = self._coordinator.save_progress_state(self._lease, state, self.blocks, counted)
             saved, self._finished = len(self._finished), []
         self._report("saved", key=self.partition.key, fence=str(self.fence), blocks=saved, progress=ascii(state)[:200])
@@ -338,6 +382,17 @@ class PartitionLease:
         """
         if error := self.refused or self._heartbeat.lost:
             raise error
+
+    @contextmanager
+    def _as_owner(self) -> Iterator[None]:
+        """Write as the owner: not at all without the lease; once the store refuses, nothing renews it any more."""
+        self.check_held()
+        try:
+            yield
+        except (PartitionNotOwnedError, PartitionNotFoundError) as error:
+            self.refused = error
+            self._heartbeat.stop()
+            raise
 
     def _known(self) -> list[Block]:
         return [*self._lease.chain.partition.staged, *self._finished]

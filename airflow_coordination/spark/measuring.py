@@ -8,10 +8,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from airflow_coordination.outputs.attempts import Measured
-from airflow_coordination.outputs.exact_text import REMEDY, TextOptions
+from airflow_coordination.outputs.formats import REMEDY, TextOptions
 from airflow_coordination.outputs.schemas import values_in, without
 from airflow_coordination.outputs.zones import times_in
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.systems.spark.paths import load
 

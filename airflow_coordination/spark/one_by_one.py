@@ -10,8 +10,7 @@ from datetime import timedelta
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.spark.interruption import Interrupted, Stopped
-from airflow_coordination.spark.pool_stops import Stops
+from airflow_coordination.spark.interruption import Interrupted, Stopped, Stops
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
 from airflow_coordination.systems.spark.session import usable

@@ -16,7 +16,7 @@ from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Heeds, Lease
 from airflow_coordination.leases.outcomes import Close, Complete, GiveUp, PartitionOutcome, failure_of
 from airflow_coordination.outputs.attempts import Measure
-from airflow_coordination.outputs.exact_text import TextOptions
+from airflow_coordination.outputs.formats import TextOptions
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.spark.interruption import (

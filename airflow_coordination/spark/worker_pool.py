@@ -20,10 +20,9 @@ from typing import Any
 
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import GiveUp, PartitionOutcome
-from airflow_coordination.spark.interruption import Interrupted, Stopped
+from airflow_coordination.spark.interruption import Interrupted, Stopped, Stops
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import GivenUp, give_back_unbegun, set_aside
-from airflow_coordination.spark.pool_stops import Stops
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
 from airflow_coordination.systems.spark.error_text import error_text

@@ -19,7 +19,6 @@ from airflow_coordination.protocol.hierarchy import status_in
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, Remembered, ended_by
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
-from airflow_coordination.protocol.publication import retracted
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.side_writes import (
     Audit,
@@ -32,6 +31,7 @@ from airflow_coordination.protocol.side_writes import (
     TenureEnded,
     of_forgetting,
     of_pause,
+    retracted,
 )
 from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.protocol.writes import ReleaseChild, SetPause

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Any
 from urllib.parse import unquote
 
-from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError, SettingsError
+from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError, SettingsError, shown
 
 MAX_KEY_BYTES = 2048
 MAX_SOURCE_BYTES = 255
@@ -141,3 +141,8 @@ def confusion(identifier: str, other: str, store: str) -> SettingsError:
     )
     change = f"set {others!a} as" if others is not None else "leave out the"
     return SettingsError("partition_prefix", prefix, problem, _REMEDY.format(change=change))
+
+
+def partition_label(source: str, key: str) -> str:
+    """Return a partition's name for errors: one printable line."""
+    return f"partition {shown(key)} of source {shown(source)}"

@@ -16,7 +16,6 @@ from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.port import AUDITED
-from airflow_coordination.protocol.publication import retracted
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.side_writes import (
     Audit,
@@ -28,6 +27,7 @@ from airflow_coordination.protocol.side_writes import (
     Record,
     TenureEnded,
     of_forgetting,
+    retracted,
 )
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.dynamodb import changes

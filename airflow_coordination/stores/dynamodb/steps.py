@@ -16,9 +16,8 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, PauseAnswer
-from airflow_coordination.protocol.rules import ACT, END, PLACE
+from airflow_coordination.protocol.rules import ACT, END, PLACE, waited_for
 from airflow_coordination.protocol.side_writes import CountFailure, ForgetFailures, of_pause, of_result
-from airflow_coordination.protocol.steps import waited_for
 from airflow_coordination.protocol.writes import (
     Act,
     Adopt,
@@ -212,7 +211,7 @@ def act(partitions: Partitions, write: Act) -> Answer:
         if after.cleaned_up:  # its tombstone is forgotten one day, and whose parent it was then means nothing
             others += Children(partitions).forgetting(call, write.source, write.key)
         refusal: Refusal | int | None
-        if steps.waited_for(write, seen):
+        if waited_for(write, seen):
             refusal = Children(partitions).finish(call, seen, change, others)
         else:
             refusal = partitions.change(call, write.source, write.key, change, others)

@@ -10,8 +10,8 @@ from typing import Any
 from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition, dump_keys
 from airflow_coordination.protocol.results import Answer, FusedAnswer
+from airflow_coordination.protocol.rules import waited_for
 from airflow_coordination.protocol.side_writes import ForgetFailures, TenureEnded
-from airflow_coordination.protocol.steps import waited_for
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import steps as given

@@ -16,8 +16,9 @@ from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.refreshing import Outdated, Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, PauseAnswer, Swept
+from airflow_coordination.protocol.rules import waited_for
 from airflow_coordination.protocol.side_writes import TenureEnded
-from airflow_coordination.protocol.steps import possible, waited_for
+from airflow_coordination.protocol.steps import possible
 from airflow_coordination.protocol.writes import (
     AcquireHinted,
     AcquireNext,

@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from airflow_coordination.systems.objects import s3
-from airflow_coordination.systems.objects.errors import OutputError
-from airflow_coordination.systems.objects.storage import is_local, opened, parent, side_by_side, wrapped
+from airflow_coordination.systems.objects.storage import OutputError, is_local, opened, parent, side_by_side, wrapped
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
 from airflow_coordination.systems.objects import s3
-from airflow_coordination.systems.objects.errors import OutputError
 from airflow_coordination.systems.objects.s3 import Upload
 from airflow_coordination.systems.vendored import look_among_vendored
 from airflow_coordination.values.errors import DeploymentError
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError
 
 try:
     import fsspec
@@ -35,6 +34,24 @@ _SCHEMES = {"s3a": "s3", "s3n": "s3"}
 """Hadoop's names for what fsspec calls otherwise."""
 _OBJECT_STORES = {"s3": "s3fs", "gs": "gcsfs", "gcs": "gcsfs", "abfs": "adlfs", "abfss": "adlfs", "az": "adlfs"}
 """Storages without directories, and the distribution that opens each for fsspec."""
+
+
+class OutputError(CoordinationError):
+    """Files of a block cannot be written, are missing, or are not what was published.
+
+    :param what: the attempt, and its partition.
+    :param address: the file or directory concerned.
+    :param problem: the problem with it.
+    :param remedy: the way out.
+    """
+
+    def __init__(self, what: str, address: str, problem: str, remedy: str) -> None:
+        super().__init__(what, address, problem, remedy)
+        self.what, self.address, self.problem, self.remedy = what, address, problem, remedy
+
+    def __str__(self) -> str:
+        return f"Cannot {self.what}: {self.address} {self.problem}. {self.remedy}"
+
 
 Content = bytes | FileNotFoundError | OutputError
 """A file's content, or the reason why it cannot be read."""

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Any, Final, TypeVar
 
-from airflow_coordination.systems.objects.storage import delete, join, write_bytes
 from airflow_coordination.systems.spark.error_text import error_text
-from airflow_coordination.values.input_errors import SettingsError
 
 log = logging.getLogger(__name__)
 
@@ -120,31 +117,3 @@ def answers(spark: Any) -> bool:
         log.warning("The Spark Connect session no longer works: %s", error_text(error))
         return False
     return True
-
-
-def check_shared(spark: Any, output_root: str) -> None:
-    """Make sure that the server reads below ``output_root`` what this process writes there.
-
-    Without that the server's files would be found by nobody, and every block would be empty.
-
-    :raises SettingsError: when it does not.
-    """
-    from pyspark.errors import PySparkException
-
-    probe = join(output_root, f"probe-{secrets.token_hex(8)}.txt")
-    write_bytes(probe, b"written by a task, read by its Spark Connect server\n")
-    try:
-        spark.read.text(probe).collect()
-    except PySparkException as error:
-        raise SettingsError(
-            "output_root",
-            output_root,
-            f"is not the same place for the Spark Connect server as for this task: {_first_line(error)}",
-            "Give storage that both reach, such as s3a://…, and set it up on the server",
-        ) from error
-    finally:
-        delete(probe)
-
-
-def _first_line(error: BaseException) -> str:
-    return error_text(error).splitlines()[0][:300]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import secrets
 import sys
 from importlib.metadata import Distribution, FileHash, PackageNotFoundError, distribution, version
 from importlib.util import find_spec
@@ -14,8 +15,9 @@ from urllib.parse import urlparse
 from weakref import WeakKeyDictionary
 
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.systems.objects.storage import check_writable, is_local
+from airflow_coordination.systems.objects.storage import check_writable, delete, is_local, join, write_bytes
 from airflow_coordination.systems.spark import connect, s3a
+from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.values.input_errors import SettingsError
 
 _SCALA: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
@@ -138,7 +140,7 @@ def check_output_root(spark: Any, output_root: str) -> None:
     check_writable(output_root)
     context = context_of(spark)
     if context is None:
-        connect.check_shared(spark, output_root)
+        _check_shared(spark, output_root)
         return
     if not is_local(output_root):
         s3a.prepare(context, output_root)
@@ -154,6 +156,34 @@ def check_output_root(spark: Any, output_root: str) -> None:
             f"has no scheme, and Spark would write it to {default}",
             "Give it with its scheme",
         )
+
+
+def _check_shared(spark: Any, output_root: str) -> None:
+    """Make sure that the server reads below ``output_root`` what this process writes there.
+
+    Without that the server's files would be found by nobody, and every block would be empty.
+
+    :raises SettingsError: when it does not.
+    """
+    from pyspark.errors import PySparkException
+
+    probe = join(output_root, f"probe-{secrets.token_hex(8)}.txt")
+    write_bytes(probe, b"written by a task, read by its Spark Connect server\n")
+    try:
+        spark.read.text(probe).collect()
+    except PySparkException as error:
+        raise SettingsError(
+            "output_root",
+            output_root,
+            f"is not the same place for the Spark Connect server as for this task: {_first_line(error)}",
+            "Give storage that both reach, such as s3a://…, and set it up on the server",
+        ) from error
+    finally:
+        delete(probe)
+
+
+def _first_line(error: BaseException) -> str:
+    return error_text(error).splitlines()[0][:300]
 
 
 def beyond_locale(spark: Any, text: str) -> str:

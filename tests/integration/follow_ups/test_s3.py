@@ -12,7 +12,7 @@ from airflow_coordination.follow_ups import Carried, DeleteObjects, FollowUpRigh
 from airflow_coordination.leases import Partition, PartitionStatus, SourceCoordinator
 from airflow_coordination.sources import object_listing
 from airflow_coordination.stores import open_store
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import OutputError
 from tests.integration.outputs_s3.local_s3 import deny
 
 NAMES = ("in/a.json", "in//b c.json", "in/é+?.json")

@@ -13,7 +13,7 @@ import pytest
 
 from airflow_coordination.leases import InvalidInputError, SettingsError, SourceCoordinator
 from airflow_coordination.outputs import OutputError, attempts
-from airflow_coordination.outputs.exact_text import TextOptions
+from airflow_coordination.outputs.formats import TextOptions
 from airflow_coordination.outputs.parquet import read_footer
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.port import PartitionStore

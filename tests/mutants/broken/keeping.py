@@ -26,7 +26,7 @@ MUTANTS = (
     ),
     Mutant(
         "retracted for nobody",
-        "protocol.publication",
+        "protocol.side_writes",
         "    return replace(head, blocks=(), rows=0, bytes=0, published_at=None, accounting_text=None)\n",
         "    return replace(head, published_at=None, accounting_text=None)\n",
         "S12: readers go on seeing what was taken back",

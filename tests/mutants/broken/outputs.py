@@ -104,7 +104,7 @@ MUTANTS = (
     ),
     Mutant(
         "collector judges another store's tenures",
-        "outputs.markers",
+        "outputs.layout",
         "        if remembered not in (None, self.fence.nonce) or self.store_id not in (None, store_id):\n",
         "        if remembered not in (None, self.fence.nonce):\n",
         "S12, S18: what another deployment published below the same root is deleted",

@@ -21,7 +21,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.outputs import Attempt, Block, Manifest, OutputError, Reference, published_manifests
-from airflow_coordination.outputs.exact_text import TextOptions
+from airflow_coordination.outputs.formats import TextOptions
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import delete, list_files, normal_root, write_bytes

@@ -6,8 +6,7 @@ import threading
 
 import pytest
 
-from airflow_coordination.spark.interruption import Interrupted, Stopped
-from airflow_coordination.spark.pool_stops import Stops
+from airflow_coordination.spark.interruption import Interrupted, Stopped, Stops
 
 
 class Seen:

@@ -13,7 +13,7 @@ from airflow_coordination.outputs.published import published_manifests
 from airflow_coordination.spark import Complete, drain, read_completed
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.config import StoreConfig
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.names import compose_source
 

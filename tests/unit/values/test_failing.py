@@ -7,8 +7,9 @@ import pytest
 from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
-from airflow_coordination.systems.objects.errors import OutputError, partition_label
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.failing import alike
+from airflow_coordination.values.names import partition_label
 
 SAID = {
     "a delivery": lambda key: str(NegativeAcknowledgmentError(key, ("sink 't' failed",), "Mend the sink")),

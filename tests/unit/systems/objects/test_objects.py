@@ -13,7 +13,7 @@ import pytest
 from airflow_coordination.follow_ups import Carried, DeleteObjects
 from airflow_coordination.leases import InvalidInputError, Partition, PartitionStatus
 from airflow_coordination.sources import object_listing, object_paths
-from airflow_coordination.systems.objects.errors import OutputError
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.documents import encode_payload
 
 

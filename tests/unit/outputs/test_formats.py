@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.outputs import OutputError
-from airflow_coordination.outputs.exact_text import check_quoted, text_options
+from airflow_coordination.outputs.formats import check_quoted, text_options
 
 SCHEMA = '{"type":"struct","fields":[{"name":"v","type":"string","nullable":true,"metadata":{}}]}'
 
