@@ -259,12 +259,10 @@ def _drained(store: Any, output_root: str) -> Walk:
 
 def _refused(coordinator: Any) -> Walk:
     from airflow_coordination.leases import PartitionNotOwnedError
-    from airflow_coordination.monitoring.acting import carry_out
-    from airflow_coordination.protocol.writes import Action
 
     coordinator.create_partitions(["z"])
     zombie = coordinator.acquire_partition("z")
-    carry_out(coordinator, Action.RELEASE, coordinator.partition("z"), "ana", "its machine hangs")
+    coordinator.people.release("z", "ana", "its machine hangs")
 
     def call() -> None:
         try:

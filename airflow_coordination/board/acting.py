@@ -23,7 +23,7 @@ from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring import selection
-from airflow_coordination.monitoring.acting import TOLD, as_counted, at_stake, carry_out, each, stamp
+from airflow_coordination.monitoring.acting import TOLD, as_counted, at_stake, each, stamp
 from airflow_coordination.monitoring.selection import AT_ONCE, Filter, Selection
 from airflow_coordination.monitoring.summaries import summary
 from airflow_coordination.protocol.partition import Partition
@@ -82,7 +82,7 @@ def act(user: BaseUser, asked: ActionRequest) -> ActionResult:
 
         def do(meant: Meant) -> None:
             seen = as_counted(coordinator, action, meant.key, meant.stamp)
-            carry_out(coordinator, action, seen, by, asked.why)
+            coordinator.people.act(action, seen.key, by, asked.why, seen)
 
         result = ActionResult(done=0, refusals=[])
         for meant, error in zip(asked.meant, each(asked.meant, do), strict=True):

@@ -56,16 +56,6 @@ def offered(partition: Partition | None = None) -> dict[Action, str]:
     }
 
 
-def carry_out(coordinator: SourceCoordinator, action: Action, seen: Partition, by: str, why: str) -> Partition:
-    """Do ``action`` to a partition as it was seen, and return it as it is afterwards.
-
-    :param by: who asks for it, for the audit.
-    :param why: the reason, for the audit.
-    :raises PartitionUpdateError: when it does not fit, or the partition changed since.
-    """
-    return coordinator.people.act(action, seen.key, by, why, seen)
-
-
 def stamp(partition: Partition) -> str:
     """Return what an action is conditioned on, as a short text: it outlives a renewal, and nothing else.
 

@@ -1,5 +1,7 @@
 """Row count and Spark schema from a Parquet file's footer, whoever wrote it, without any Parquet library.
 
+A driver may have no pyarrow, and pyarrow does not hand out field 2 as it is written (decision 112).
+
 A footer is one Thrift struct in the compact protocol (parquet-format, ``FileMetaData``): field 3 is the
 number of rows, field 5 the key-value metadata, in which Spark keeps its own schema; field 2 is the file's own schema,
 which counts where other software wrote it. The rest is skipped.

@@ -226,14 +226,14 @@ DEFAULT: Final = timedelta(days=30)
 _REMEDY: Final = f"Give whole days, such as {OPTION}={DEFAULT.days}, or {OPTION}={OFF}"
 
 
-def retention_of(given: object, default: timedelta | None = DEFAULT) -> timedelta | None:
+def retention_of(given: object) -> timedelta | None:
     """Return how long ended tenures are remembered, ``None`` = not at all.
 
-    :param given: days, as a number or a text, or ``off``; ``None`` = ``default``.
+    :param given: days, as a number or a text, or ``off``; ``None`` = 30 days.
     :raises SettingsError: when it is something else.
     """
     if given is None:
-        return default
+        return DEFAULT
     if str(given).strip().lower() in _OFF:
         return None
     try:

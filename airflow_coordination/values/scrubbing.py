@@ -66,11 +66,6 @@ def _without(secret: str, text: str) -> str:
     return re.sub(rf"(?<![^\W_]){re.escape(secret)}(?![^\W_])", HIDDEN, text)
 
 
-def holds_known(text: str) -> bool:
-    """Return whether a known secret is in ``text``."""
-    return without_known(text) != text
-
-
 MAX_TEXT: Final = 32_000
 """Characters of a text that are looked at: its beginning and its end."""
 _EDGE: Final = 512

@@ -22,7 +22,7 @@ from airflow_coordination.duties.follow_ups import FollowUps, told
 from airflow_coordination.duties.standing import CleanUp
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.monitoring.acting import TOLD, at_stake, carry_out, each
+from airflow_coordination.monitoring.acting import TOLD, at_stake, each
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.monitoring.summaries import summary
 from airflow_coordination.protocol.follow_up import FollowUp
@@ -66,7 +66,7 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
         say("Nothing was changed.")
         return 0
     by = args.by or account()
-    done = _told(partitions, lambda partition: carry_out(coordinator, action, partition, by, args.why))
+    done = _told(partitions, lambda partition: coordinator.people.act(action, partition.key, by, args.why, partition))
     say(f"Done: {action} {done} of {len(partitions)} {about}.")
     return int(done < len(partitions))
 

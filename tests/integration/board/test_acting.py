@@ -7,6 +7,7 @@ import pytest
 from airflow_coordination.board import acting
 from airflow_coordination.board.action_models import OfferedAction
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases.people import People
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import PARKED
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
@@ -195,14 +196,14 @@ def test_an_action_without_a_reason_is_refused(parked, post, tried):
 )
 def test_what_a_store_that_stops_answering_leaves_undone_is_said(parked, post, tried, monkeypatch, error, said):
     meant = tried(keys=KEYS[:3])["meant"]
-    carry_out = acting.carry_out
+    do = People.act
 
-    def then_gone(coordinator, action, seen, *given):
-        if seen.key == KEYS[1]:
+    def then_gone(people, action, key, *given):
+        if key == KEYS[1]:
             raise error
-        return carry_out(coordinator, action, seen, *given)
+        return do(people, action, key, *given)
 
-    monkeypatch.setattr(acting, "carry_out", then_gone)
+    monkeypatch.setattr(People, "act", then_gone)
     answer = post("", action="reopen", why="w", meant=meant)
     assert "secret-host" not in answer.text
     done = answer.json()

@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier
-from airflow_coordination.monitoring.acting import OFFERED, as_counted, at_stake, carry_out, each, stamp
+from airflow_coordination.monitoring.acting import OFFERED, as_counted, at_stake, each, stamp
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionUpdateError
 
@@ -37,7 +37,7 @@ def test_all_that_is_offered_can_be_done(parked, action):
         parked.acquire_partition("2014-01")
     elif action is Action.PARK:
         parked.people.reopen("2014-01", by="ana", why="w")
-    carry_out(parked, action, parked.partition("2014-01"), "ana", "because")
+    parked.people.act(action, "2014-01", "ana", "because", parked.partition("2014-01"))
     said = parked.store.audit("flights|PARTITION", "2014-01")[-1]
     assert (said["action"], said["by"], said["why"]) == (action, "ana", "because")
 
@@ -46,7 +46,7 @@ def test_what_is_refused_for_one_keeps_no_other_from_it(parked):
     parked.people.reopen("2014-02", by="ana", why="w")
     parked.acquire_partition("2014-02")
     partitions = [parked.partition(key) for key in ("2014-01", "2014-02")]
-    first, second = each(partitions, lambda one: carry_out(parked, Action.REOPEN, one, "ana", "w"))
+    first, second = each(partitions, lambda one: parked.people.act(Action.REOPEN, one.key, "ana", "w", one))
     assert (first, type(second)) == (None, PartitionUpdateError)
 
 

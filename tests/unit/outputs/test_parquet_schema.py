@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -107,3 +109,34 @@ def test_d8_what_no_reader_gets_from_spark_is_refused_when_it_is_published(
         attempt.finish(block)
     assert problem in str(caught.value)
     assert "Write Parquet that Spark reads into block.path" in str(caught.value)
+
+
+WITHOUT_PYARROW = """
+import shutil, sys
+sys.modules["pyarrow"] = None  # any import of it is refused
+from airflow_coordination.leases import Fence
+from airflow_coordination.outputs import Attempt
+from airflow_coordination.outputs.attempts import check_published
+from airflow_coordination.outputs.manifests import Manifest
+from airflow_coordination.systems.objects.storage import read_bytes
+attempt = Attempt(sys.argv[1], "s|PARTITION", "k", Fence(1, "n"), "a store")
+block = attempt.open("d")
+shutil.copytree(sys.argv[2], block.path)
+made = attempt.finish(block)
+manifest = Manifest.from_bytes(read_bytes(made.address), made.address)
+check_published([manifest], rows=True)
+[file] = manifest.files
+print(file.rows, file.schema)
+"""
+
+
+def test_a_driver_without_pyarrow_publishes_parquet(tmp_path: Path) -> None:
+    """Spark's own distribution and images have none, and only the archive of this package is sent there."""
+    written = tmp_path / "written"
+    written.mkdir()
+    pq.write_table(pa.table({"x": [1, 2]}), written / "part-0.parquet")
+    command = [sys.executable, "-c", WITHOUT_PYARROW, str(tmp_path / "out"), str(written)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    rows, schema = done.stdout.split(" ", 1)
+    assert (rows, [each["type"] for each in json.loads(schema)["fields"]]) == ("2", ["long"])
