@@ -27,9 +27,7 @@ _BY_FIXTURE = {
     "kinesalite": "kinesis",
     "opensearch_node": "opensearch",
 }
-_SYSTEM = _ROOT / "tests" / "system"
-_UNIT = _ROOT / "tests" / "unit"
-_KIT = _ROOT / "tests" / "conformance"
+_SYSTEM, _UNIT, _KIT = "tests/system/", "tests/unit/", "tests/conformance/"
 _ENGINES = {"slow", "postgres", "dynamodb", "kafka", "kinesis", "opensearch", "spark", "system"}
 _CHOICES = choices()
 _MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
@@ -42,14 +40,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         for fixture in _BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(_BY_FIXTURE[fixture])
-        if _SYSTEM in item.path.parents:
+        if item.nodeid.startswith(_SYSTEM):
             item.add_marker("system")
-        if _KIT in item.path.parents:
+        if item.nodeid.startswith(_KIT):
             item.add_marker("kit")
         if _CHOICES.leaves_out(item.nodeid):
             item.add_marker("long")
         _check_folder(item)
-    items.sort(key=lambda item: _SYSTEM not in item.path.parents)
+    items.sort(key=lambda item: not item.nodeid.startswith(_SYSTEM))
 
 
 def pytest_report_header() -> list[str]:
@@ -63,7 +61,7 @@ def _check_folder(item: pytest.Item) -> None:
     needs = sorted(marks & _ENGINES)
     if "timed" in marks and not any(item.path.is_relative_to(place) for place in _TIMED):
         raise pytest.UsageError(f"{item.nodeid} is timed, so the Makefile's TIMED must have its file")
-    if needs and _UNIT in item.path.parents:
+    if needs and item.nodeid.startswith(_UNIT):
         raise pytest.UsageError(f"{item.nodeid} is {', '.join(needs)}, so it does not belong into tests/unit")
 
 
@@ -72,7 +70,7 @@ class ByFile(LoadScopeScheduling):
 
     def _split_scope(self, nodeid: str) -> str:
         folder, _, file = nodeid.partition("::")[0].rpartition("/")
-        return folder if _ROOT / folder == _SYSTEM else f"{folder}/{file}"
+        return folder if f"{folder}/" == _SYSTEM else f"{folder}/{file}"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:

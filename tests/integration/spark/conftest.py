@@ -15,7 +15,7 @@ from tests.integration.spark.drivers import SMALL, Task, connector
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/integration/spark/"):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.timeout(400))
 

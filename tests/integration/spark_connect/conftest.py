@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -13,7 +12,7 @@ from tests.integration.spark_connect.server import connect_server
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/integration/spark_connect/"):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.slow)
 

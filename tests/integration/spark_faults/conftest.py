@@ -17,7 +17,7 @@ __all__ = ["output_root", "spark", "store", "store_url"]
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/integration/spark_faults/"):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.slow)
             item.add_marker(pytest.mark.timeout(600))

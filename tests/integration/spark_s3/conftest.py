@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.integration.outputs_s3.local_s3 import bucket, keys, root, s3, uploads
@@ -14,7 +12,7 @@ __all__ = ["bucket", "keys", "root", "s3", "spark", "store", "store_url", "task"
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if item.nodeid.startswith("tests/integration/spark_s3/"):
             item.add_marker(pytest.mark.spark)
             item.add_marker(pytest.mark.timeout(400))
 

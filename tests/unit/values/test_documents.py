@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -166,19 +167,23 @@ def twice_as_wide(levels: int) -> list[Any]:
 
 
 @pytest.mark.parametrize(
-    "state",
+    "made",
     [
-        {str(number): number for number in range(1_000_000)},
-        [0] * 1_000_000,
-        {"a": [{str(n): n} for n in range(1_000_000)]},
-        twice_as_wide(30),
+        lambda: {str(number): number for number in range(1_000_000)},
+        lambda: [0] * 1_000_000,
+        lambda: {"a": [{str(n): n} for n in range(1_000_000)]},
+        lambda: twice_as_wide(30),
     ],
     ids=["keys", "elements", "objects", "shared"],
 )
 def test_b8_what_is_far_too_long_is_refused_without_writing_it_out(
-    state: object, monkeypatch: pytest.MonkeyPatch
+    made: Callable[[], object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B8: refusing a million keys took eight seconds, and two to the thirtieth power would have taken for ever."""
+    """B8: refusing a million keys took eight seconds, and two to the thirtieth power would have taken for ever.
+
+    Made in the test: every process of a run reads this file, and would keep what stands in the list.
+    """
+    state = made()
     encoder = f"{encode_progress.__module__}._AS_GIVEN"
     monkeypatch.setattr(encoder, None)
     with pytest.raises(ProgressStateError, match="has more bytes of JSON than fit; the limit is 262144"):
