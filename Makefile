@@ -14,8 +14,8 @@ TWO_AT_ONCE := -n 2 --dist worksteal
 # What starts processes mostly waits for them: three at once, a file in one process, so that its engines start once.
 THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not (slow or postgres or spark or system or dynamodb or kafka or kinesis or opensearch)
-# Where tests are that are not fast; conftest.py refuses such a one in tests/unit.
-NOT_FAST := --ignore tests/unit --ignore tests/conformance
+# What runs two at once; all else is collected by those that run three at once. conftest.py refuses a slow test in tests/unit.
+BY_TEST := tests/unit tests/conformance
 # What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
 TIMED := tests/system tests/browser tests/processes tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py tests/integration/balance/test_figures.py
 
@@ -56,10 +56,10 @@ engines: .venv/ready
 
 .PHONY: test-suite
 test-suite: .venv/ready
-	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "($(FAST) or kit) $(SHORT)"
+	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "not timed $(SHORT)" $(BY_TEST)
 	@mkdir -p .work; echo "The mutants are tried beside the following, where they wait for idle moments (.work/mutants.log)"; \
 	nice -n 19 $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
-	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(NOT_FAST) -m "not ($(FAST)) and not timed $(SHORT)"; code=$$?; \
+	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)"; code=$$?; \
 	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
 	COORDINATION_TEST_SHARE=$(SHARE) COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
 

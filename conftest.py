@@ -28,6 +28,8 @@ _BY_FIXTURE = {
     "opensearch_node": "opensearch",
 }
 _SYSTEM, _UNIT, _KIT = "tests/system/", "tests/unit/", "tests/conformance/"
+_LONGEST = (_SYSTEM, "tests/properties/test_stores_agree.py", "tests/simulation/test_simulation.py")
+"""Begun first, so that no process is left with one of them when the others are done."""
 _ENGINES = {"slow", "postgres", "dynamodb", "kafka", "kinesis", "opensearch", "spark", "system"}
 _CHOICES = choices()
 _MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
@@ -47,7 +49,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _CHOICES.leaves_out(item.nodeid):
             item.add_marker("long")
         _check_folder(item)
-    items.sort(key=lambda item: not item.nodeid.startswith(_SYSTEM))
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
 
 
 def pytest_report_header() -> list[str]:

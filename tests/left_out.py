@@ -7,13 +7,17 @@ tests show already in short. ``conftest.py`` marks it ``long`` and says what it 
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Final
+
+from tests.mutants.due import changed_since, since
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reliability.md"
@@ -27,6 +31,8 @@ class LeftOut:
     :param places: the files or folders that hold all of them.
     :param tried: what CI tries of it, in words.
     :param turns: of these each commit tries one: a name, and the pattern of the IDs of its tests.
+    :param files: by the turns' names, patterns of the files that it tries: among those that have changed, if any has,
+        a commit chooses its turn. So a change of one is tried on that one, and a change of all costs no more.
     :param unless: patterns of files. As long as they are as they were when the proof last ran, CI tries none of it.
     """
 
@@ -34,6 +40,7 @@ class LeftOut:
     places: tuple[str, ...]
     tried: str
     turns: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unless: tuple[str, ...] = ()
 
     def holds(self, node: str) -> bool:
@@ -41,6 +48,15 @@ class LeftOut:
         return any(node == place or node.startswith((f"{place}/", f"{place}::")) for place in self.places)
 
 
+_OUTSIDE: Final[Mapping[str, tuple[str, ...]]] = {
+    "Kafka": ("tests/integration/kafka/test_kafka.py", "tests/integration/kafka/test_offsets.py"),
+    "Kinesis": tuple(
+        f"tests/integration/kinesis/test_{name}.py"
+        for name in ("discovery", "engines", "kcl_takeover", "reading", "sharing")
+    ),
+    "OpenSearch": ("tests/integration/sinks/test_opensearch.py", "tests/integration/sinks/test_opensearch_faults.py"),
+}
+_KIT: Final = ("dynamodb", "in_memory", "postgresql", "sqlite")
 _RULES: Final = "airflow_coordination/protocol/"
 ROWS: Final = (
     LeftOut(
@@ -87,12 +103,20 @@ ROWS: Final = (
     ),
     LeftOut(
         "walks through a whole Airflow",
-        ("tests/system/demo", "tests/system/test_quickstart.py", "tests/system/test_tutorial.py"),
-        "one of three; the README's always",
+        (
+            "tests/system/demo",
+            "tests/system/test_drain.py",
+            "tests/system/test_quickstart.py",
+            "tests/system/test_tutorial.py",
+            "tests/system/test_waking_up.py",
+        ),
+        "one of five; kills and the README's always",
         turns={
             "the demo": r"test_demo\.py::test_the_published",
+            "the drain": r"/test_drain\.py",
             "the quickstart": r"/test_quickstart\.py",
             "the tutorial": r"/test_tutorial\.py",
+            "waking up": r"/test_waking_up\.py",
         },
     ),
     LeftOut(
@@ -113,6 +137,32 @@ ROWS: Final = (
             for name in ("how-to/deliver", "how-to/opensearch", "how-to/own-store", "how-to/then", "tutorial")
         },
     ),
+    LeftOut(
+        "engines of streams and of an index",
+        tuple(file for files in _OUTSIDE.values() for file in files),
+        "one of three, of those that have changed if one has; with stand-ins always",
+        turns={name: f"^({'|'.join(files)})::" for name, files in _OUTSIDE.items()},
+        files={name: (f"airflow_coordination/systems/{name.lower()}/*", *files) for name, files in _OUTSIDE.items()},
+    ),
+    LeftOut(
+        "sixteen writers at once, in the kit",
+        tuple(f"tests/conformance/test_{name}.py" for name in _KIT),
+        "on one of four stores; two at once on all",
+        turns={name: rf"/test_{name}\.py::.*\[16\]" for name in _KIT},
+    ),
+    LeftOut(
+        "faults on real processes",
+        tuple(f"tests/processes/test_{name}.py" for name in ("dynamodb", "postgresql", "sqlite")),
+        "on one of three stores, for 15 seconds",
+        turns={name: rf"/test_{name}\.py" for name in ("dynamodb", "postgresql", "sqlite")},
+    ),
+    LeftOut(
+        "a task of Airflow with three leases",
+        ("tests/integration/airflow/test_crew.py",),
+        "one of two",
+        turns={"killed": "::test_a_retry_of_a_killed_task", "handed over to": "::test_l11_a_task_that_finds"},
+    ),
+    LeftOut("a hundred thousand objects in one note", ("tests/integration/follow_ups/test_many.py",), "ten thousand"),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
     LeftOut("the board at a million partitions", ("tests/browser/test_large.py",), "at 240,000"),
 )
@@ -135,10 +185,11 @@ class Choices:
 
     :param commit: its digest in hexadecimal, ``None`` where nothing tells: then nothing is left out in turn.
     :param seen: by the rows' names, the digests of their files when the proof last ran.
+    :param changed: the files that have changed since it left ``main``, as far as that is known.
     """
 
-    def __init__(self, commit: str | None, seen: Mapping[str, str]) -> None:
-        self._of = {row.name: _choice(row, commit, seen.get(row.name)) for row in ROWS}
+    def __init__(self, commit: str | None, seen: Mapping[str, str], changed: Collection[str] = ()) -> None:
+        self._of = {row.name: _choice(row, commit, seen.get(row.name), changed) for row in ROWS}
 
     def leaves_out(self, node: str) -> bool:
         """Return whether a test is left out, by its ID."""
@@ -152,7 +203,8 @@ class Choices:
 
 def choices() -> Choices:
     """Return what the commit that is checked out tries."""
-    return Choices(_commit(), last_seen(PAGE.read_text()))
+    base, _ = since(ROOT)
+    return Choices(_commit(), last_seen(PAGE.read_text()), changed_since(base, ROOT) if base else ())
 
 
 def digest_of(row: LeftOut) -> str:
@@ -170,16 +222,19 @@ def last_seen(page: str) -> dict[str, str]:
     return dict(re.findall(row, page, re.MULTILINE))
 
 
-def _choice(row: LeftOut, commit: str | None, seen: str | None) -> Choice:
+def _choice(row: LeftOut, commit: str | None, seen: str | None, changed: Collection[str]) -> Choice:
     if row.unless:
         if seen == (now := digest_of(row)):
             return Choice((r"",), f"not tried: its files are those that make proof saw last ({now})")
         return Choice((), f"tried: its files are not those that make proof saw last ({now})")
     if not row.turns or commit is None:
         return Choice()
-    chosen = list(row.turns)[int(hashlib.sha256(f"{commit} {row.name}".encode()).hexdigest(), 16) % len(row.turns)]
+    touched = [name for name, patterns in row.files.items() if any(map(partial(fnmatch.filter, changed), patterns))]
+    among = touched or list(row.turns)
+    chosen = among[int(hashlib.sha256(f"{commit} {row.name}".encode()).hexdigest(), 16) % len(among)]
     out = tuple(pattern for name, pattern in row.turns.items() if name != chosen)
-    return Choice(out, f"{chosen}, whose turn it is on commit {commit[:9]}")
+    of = f", of {len(touched)} that have changed" if touched else ""
+    return Choice(out, f"{chosen}, whose turn it is on commit {commit[:9]}{of}")
 
 
 def _commit() -> str | None:

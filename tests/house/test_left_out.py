@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from tests.proof.ledger import Ledger
 
 COMMITS = [f"{number:040x}" for number in range(40)]
 TURNS = [row for row in ROWS if row.turns]
+PREFERRING = [row for row in ROWS if row.files]
 ASKING = [row for row in ROWS if row.unless]
 by_name = {"ids": lambda row: row.name}
 
@@ -35,8 +37,10 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
         "crash points": lambda name: f"{row.places[0]}::test_s3_an_action_killed[{name}-park]",
         "walks through a whole Airflow": lambda name: {
             "the demo": "tests/system/demo/test_demo.py::test_the_published_flights[sqlite]",
+            "the drain": "tests/system/test_drain.py::test_every",
             "the quickstart": "tests/system/test_quickstart.py::test_seen[plain-python]",
             "the tutorial": "tests/system/test_tutorial.py::test_e4",
+            "waking up": "tests/system/test_waking_up.py::test_a_dag",
         }[name],
         "killed readers, executors and writers": lambda name: (
             f"{dict(zip(row.turns, row.places, strict=True))[name]}::test_killed[1]"
@@ -44,6 +48,13 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
         "random writes, store beside reference": lambda name: (
             f"{row.places[0]}::test_s5_{name.replace('-', '_')}_does_what_the_reference_does"
         ),
+        "engines of streams and of an index": lambda name: f"{row.files[name][1]}::test_read",
+        "sixteen writers at once, in the kit": lambda name: f"tests/conformance/test_{name}.py::TestAny::test_s1[16]",
+        "faults on real processes": lambda name: f"tests/processes/test_{name}.py::test_s5",
+        "a task of Airflow with three leases": lambda name: {
+            "killed": f"{row.places[0]}::test_a_retry_of_a_killed_task_goes_on",
+            "handed over to": f"{row.places[0]}::test_l11_a_task_that_finds_nothing",
+        }[name],
         "pages that start Spark and engines": lambda name: f"{row.places[0]}::test_page_runs[docs/{name}.md]",
     }[row.name]
     tried = [[name for name in row.turns if not Choices(commit, {}).leaves_out(tests(name))] for commit in COMMITS]
@@ -52,6 +63,35 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
     assert any(
         f"{tried[7][0]}, whose turn it is on commit {COMMITS[7][:9]}" in line for line in Choices(COMMITS[7], {})
     )
+
+
+def test_two_writers_at_once_are_always_tried() -> None:
+    two = "tests/conformance/test_postgresql.py::TestPostgresql::test_e17_s1_writers[2]"
+    assert not any(Choices(commit, {}).leaves_out(two) for commit in COMMITS)
+
+
+@pytest.mark.parametrize("row", TURNS, **by_name)
+def test_what_a_pattern_names_is_there(row: LeftOut) -> None:
+    """A test that got another name would be tried by each commit, and its turn would try nothing."""
+    places = [left_out.ROOT / place for place in row.places]
+    texts = [path.read_text() for place in places for path in (place.rglob("*.py") if place.is_dir() else [place])]
+    for pattern in row.turns.values():
+        for name in re.findall(r"::(test_\w+)", pattern):
+            assert any(f"\ndef {name}" in text for text in texts), name
+
+
+@pytest.mark.parametrize("row", PREFERRING, **by_name)
+def test_of_what_has_changed_one_is_tried(row: LeftOut) -> None:
+    """A change of one is tried on that one by every commit, and one of all on no more than one."""
+    assert row.files.keys() == row.turns.keys()
+    for name, patterns in row.files.items():
+        assert all(list(left_out.ROOT.glob(pattern.replace("/*", "/**/*"))) for pattern in patterns)
+        changed = {pattern.replace("*", "any.py") for pattern in patterns}
+        said = {line for commit in COMMITS for line in Choices(commit, {}, changed) if line.startswith(f"{row.name}: ")}
+        assert {line.partition(",")[0] for line in said} == {f"{row.name}: {name}"}
+    everything = {pattern.replace("*", "any.py") for patterns in row.files.values() for pattern in patterns}
+    said = {line for commit in COMMITS for line in Choices(commit, {}, everything) if line.startswith(f"{row.name}: ")}
+    assert {line.partition(",")[0] for line in said} == {f"{row.name}: {name}" for name in row.turns}
 
 
 def test_where_nothing_tells_the_commit_all_is_tried() -> None:

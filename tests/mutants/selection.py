@@ -13,7 +13,7 @@ from tests.mutants.equivalent import reason_of
 from tests.mutants.generated import all_breaches, modules_of_the_table
 from tests.mutants.mutant import Mutant, Tested
 
-TEXTS, GENERATED = 40, 300
+TEXTS, GENERATED = 20, 100
 """How many of each kind a landing tries at most. A text takes about 3 s of a processor, a generated one 0.1 s."""
 _HOW: Final = tuple(Path(__file__).with_name(f"{name}.py") for name in ("generated", "equivalent", "kit"))
 _KIT: Final = tuple(sorted(Path(conformance.__file__).parent.glob("*.py")))

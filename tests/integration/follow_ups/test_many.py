@@ -1,4 +1,4 @@
-"""As many objects as one ``then=`` may name."""
+"""As many objects as one ``then=`` may name; in CI a tenth of them: ``tests/left_out.py``."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.follow_up import MAX_BYTES
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.deletion import MAX_OBJECTS
+from tests.share import SHARE
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_list_of_100_000_objects_is_a_short_note_and_a_file_until_it_is_done(tmp_path: Path) -> None:
     (folder := tmp_path / "in").mkdir()
-    paths = [folder / f"{number:06}" for number in range(MAX_OBJECTS)]
+    paths = [folder / f"{number:06}" for number in range(round(MAX_OBJECTS * SHARE))]
     for path in paths:
         path.touch()
     (folder / "other").touch()
