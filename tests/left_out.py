@@ -56,6 +56,16 @@ _OUTSIDE: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "OpenSearch": ("tests/integration/sinks/test_opensearch.py", "tests/integration/sinks/test_opensearch_faults.py"),
 }
+_AIRFLOW: Final = "tests/integration/airflow/test_"
+_DRIVERS: Final[Mapping[str, tuple[str, str]]] = {
+    "three leases, killed": (f"{_AIRFLOW}crew.py", "test_a_retry_of_a_killed_task"),
+    "three leases, handed over": (f"{_AIRFLOW}crew.py", "test_l11_a_task_that_finds"),
+    "the package is sent": (f"{_AIRFLOW}store_from_elsewhere.py", "test_a_driver_that_gets_the_package"),
+    "by configuration": (f"{_AIRFLOW}cluster_modes.py", "test_the_tenure_goes_by_configuration"),
+    "no password": (f"{_AIRFLOW}secrets.py", "test_b4_a_drivers_jvm_event_log"),
+    "a role": (f"{_AIRFLOW}amazon.py", "test_partitions_go_from_supplier_to_a_driver"),
+}
+_JOBS: Final = ("deliveries_job", "flights", "flights_job", "orders_job")
 _KIT: Final = ("dynamodb", "in_memory", "postgresql", "sqlite")
 _RULES: Final = "airflow_coordination/protocol/"
 ROWS: Final = (
@@ -157,10 +167,44 @@ ROWS: Final = (
         turns={name: rf"/test_{name}\.py" for name in ("dynamodb", "postgresql", "sqlite")},
     ),
     LeftOut(
-        "a task of Airflow with three leases",
-        ("tests/integration/airflow/test_crew.py",),
-        "one of two",
-        turns={"killed": "::test_a_retry_of_a_killed_task", "handed over to": "::test_l11_a_task_that_finds"},
+        "real drivers of tasks of Airflow",
+        tuple(place for place, _ in _DRIVERS.values()),
+        "one of six; with stand-ins for spark-submit always",
+        turns={name: f"/{place.rpartition('/')[2]}::{test}" for name, (place, test) in _DRIVERS.items()},
+    ),
+    LeftOut(
+        "the example jobs on Spark",
+        tuple(f"tests/integration/dags/test_{name}.py" for name in _JOBS),
+        "one of four, of those that have changed if one has",
+        turns={name: rf"/test_{name}\.py" for name in _JOBS},
+        files={name: (f"dags/{name}.py", f"tests/integration/dags/test_{name}.py") for name in _JOBS},
+    ),
+    LeftOut(
+        "families that race",
+        ("tests/integration/families/test_forest.py", "tests/integration/families/test_races.py"),
+        "on one of three stores",
+        turns={
+            "dynamodb": r"\[60-dynamodb\]|without_the_condition_on_parents",
+            "postgresql": r"\[postgresql-|\[60-postgresql\]",
+            "sqlite": r"\[sqlite-|without_the_lock_on_parents",
+        },
+    ),
+    LeftOut(
+        "random schedules on DynamoDB Local",
+        ("tests/integration/dynamodb/test_schedules.py",),
+        "two seeds of eight",
+        turns={f"seeds {first} and {first + 4}": rf"\[[{first}{first + 4}]\]" for first in range(4)},
+    ),
+    LeftOut(
+        "a death at every request, and at every step of a follow-up",
+        ("tests/integration/dynamodb/test_faults.py", "tests/integration/follow_ups/test_killed.py"),
+        "one of four",
+        turns={
+            "before a request": r"::test_l1_a_process_killed_at_any_request.*\[CRASH_BEFORE\]",
+            "after a request": r"::test_l1_a_process_killed_at_any_request.*\[CRASH_AFTER\]",
+            "follow-ups of files": r"::test_s27_killed_at_every_point.*\[files\]",
+            "follow-ups on S3": r"::test_s27_killed_at_every_point.*\[S3\]",
+        },
     ),
     LeftOut("a hundred thousand objects in one note", ("tests/integration/follow_ups/test_many.py",), "ten thousand"),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),

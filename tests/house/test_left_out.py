@@ -51,9 +51,19 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
         "engines of streams and of an index": lambda name: f"{row.files[name][1]}::test_read",
         "sixteen writers at once, in the kit": lambda name: f"tests/conformance/test_{name}.py::TestAny::test_s1[16]",
         "faults on real processes": lambda name: f"tests/processes/test_{name}.py::test_s5",
-        "a task of Airflow with three leases": lambda name: {
-            "killed": f"{row.places[0]}::test_a_retry_of_a_killed_task_goes_on",
-            "handed over to": f"{row.places[0]}::test_l11_a_task_that_finds_nothing",
+        "real drivers of tasks of Airflow": lambda name: "{}::{}_and_so_on".format(*left_out._DRIVERS[name]),
+        "the example jobs on Spark": lambda name: f"tests/integration/dags/test_{name}.py::test_every",
+        "families that race": lambda name: {
+            "dynamodb": f"{row.places[1]}::test_s20_no_child_is_left_waiting[60-dynamodb]",
+            "postgresql": f"{row.places[1]}::test_s20_no_child_is_left_waiting[60-postgresql]",
+            "sqlite": f"{row.places[0]}::test_s19_s20_each_comes_after_its_parents[sqlite-400-3]",
+        }[name],
+        "random schedules on DynamoDB Local": lambda name: f"{row.places[0]}::test_every_promise_holds[{name[6]}]",
+        "a death at every request, and at every step of a follow-up": lambda name: {
+            "before a request": f"{row.places[0]}::test_l1_a_process_killed_at_any_request_loses[CRASH_BEFORE]",
+            "after a request": f"{row.places[0]}::test_l1_a_process_killed_at_any_request_loses[CRASH_AFTER]",
+            "follow-ups of files": f"{row.places[1]}::test_s27_killed_at_every_point_exactly[files]",
+            "follow-ups on S3": f"{row.places[1]}::test_s27_killed_at_every_point_exactly[S3]",
         }[name],
         "pages that start Spark and engines": lambda name: f"{row.places[0]}::test_page_runs[docs/{name}.md]",
     }[row.name]

@@ -13,7 +13,7 @@ from airflow_coordination.testing.clock import FakeClock
 from tests.integration.dynamodb.engine import Engine, patient_client
 from tests.integration.dynamodb.table import SharedTable
 
-TWO_ENGINES = [pytest.param("local", marks=pytest.mark.dynamodb), "moto"]
+TWO_ENGINES = [pytest.param("local", marks=pytest.mark.dynamodb), pytest.param("moto", marks=pytest.mark.long)]
 
 
 def _engine(endpoint: str) -> Iterator[Engine]:

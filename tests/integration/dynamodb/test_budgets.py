@@ -38,7 +38,7 @@ ENDINGS, PAYLOAD = 3, 360
 """A renewal costs one unit up to so many endings, or bytes of payload; as the page says."""
 NATIVE = pytest.param(("local", "native"), id="native", marks=pytest.mark.dynamodb)
 THEIRS = pytest.param(("local", "theirs"), id="data_prepper", marks=pytest.mark.dynamodb)
-MOTO = pytest.param(("moto", "native"), id="moto")
+MOTO = pytest.param(("moto", "native"), id="moto", marks=pytest.mark.long)
 on_local = pytest.mark.parametrize("counted", [NATIVE, THEIRS], indirect=True)
 """Where units count: moto reports the same for everything."""
 
