@@ -5,9 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.systems.vendored import look_among_vendored
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.times import positive
+from airflow_coordination.values.vendored import look_among_vendored
 
 if TYPE_CHECKING:
     import tenacity

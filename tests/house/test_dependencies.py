@@ -59,7 +59,11 @@ def foreign_imports(modules: list[Path]) -> Iterator[tuple[str, str]]:
 
 def test_every_imported_distribution_is_declared() -> None:
     """Also what Airflow brings along today: it may leave it out tomorrow."""
-    lacking = [f"{where} imports {name}" for where, name in foreign_imports(MODULES) if not providers(name) & DECLARED]
+    lacking = [
+        f"{where} imports {name}{'' if providers(name) else ', which .venv lacks: run scripts/make_venv.sh'}"
+        for where, name in foreign_imports(MODULES)
+        if not providers(name) & DECLARED
+    ]
     assert lacking == []
 
 

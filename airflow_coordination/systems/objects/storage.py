@@ -15,9 +15,9 @@ from typing import IO, Any, TypeVar, cast
 
 from airflow_coordination.systems.objects import s3
 from airflow_coordination.systems.objects.s3 import Upload
-from airflow_coordination.systems.vendored import look_among_vendored
 from airflow_coordination.values.errors import DeploymentError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError
+from airflow_coordination.values.vendored import look_among_vendored
 
 try:
     import fsspec

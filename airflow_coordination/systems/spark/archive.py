@@ -32,8 +32,8 @@ _IMPORTED = re.compile(rf"^\s*(?:from|import) {PACKAGE}\.(\w+)", re.MULTILINE)
 def build_archive(directory: str | os.PathLike[str]) -> Path:
     """Write the archive below ``directory`` and return its path. The same code gives the same file, byte for byte.
 
-    It holds our pure rooms, stores and spark, and fsspec and tenacity for images that lack them. A driver needs
-    pyspark and the store's client library besides.
+    It holds our pure rooms, stores and spark, and fsspec, isodate and tenacity for images that lack them. A driver
+    needs pyspark and the store's client library besides.
 
     :param directory: created if it does not exist; several processes may build there at once.
     """
@@ -75,7 +75,7 @@ def _members() -> Iterator[tuple[str, Traversable]]:
     yield f"{PACKAGE}/__init__.py", package / "__init__.py"
     for room in rooms():
         yield from _of(package, room)
-    for library in ("fsspec", "tenacity"):
+    for library in ("fsspec", "isodate", "tenacity"):
         yield from _below(files(library), f"{VENDORED}/{library}")
 
 

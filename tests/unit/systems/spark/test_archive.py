@@ -22,6 +22,8 @@ from airflow_coordination.spark import Close, Complete, GiveUp, drain, partition
 from airflow_coordination.spark.application import run_handed_over
 from airflow_coordination.stores import open_store
 import fsspec
+from airflow_coordination.planning.periods import parse_period
+assert str(parse_period("period", "P1M")) == "P1M"
 assert all(sys.argv[1] in module.__file__ for module in (fsspec, airflow_coordination)), fsspec.__file__
 assert not {"airflow", "pyspark", "sqlalchemy"} & set(sys.modules)
 coordinator = SourceCoordinator(open_store("memory://"), source="s", owner="o")
