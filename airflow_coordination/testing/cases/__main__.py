@@ -28,10 +28,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run a file, and return the exit code."""
     parser = argparse.ArgumentParser(
         prog="python -m airflow_coordination.testing.cases",
-        description="Run case files of the KCL's lease life cycle, and compare.",
+        description="Run case files of the KCL's lease life cycle or of Druid's Coordinator, and compare.",
         epilog="Leaves with 1 when something is different and no decision says why, with 2 when a file is malformed.",
     )
-    parser.add_argument("file", metavar="FILE.json", help="cases in the format of tests/cases/kcl_leases.json")
+    formats = "cases in the format of tests/cases/kcl_leases.json, or of Druid's: meta and cases"
+    parser.add_argument("file", metavar="FILE.json", help=formats)
     options = parser.parse_args(arguments)
     try:
         results = run_file(options.file, keep_malformed=True)
@@ -58,8 +59,8 @@ def show(results: Sequence[Result]) -> None:
     for reason in dict.fromkeys(one.reason for one in results if one.reason):
         console.print(f"different by design, {reason}: {BY_DESIGN[reason]}.", markup=False)
     sums = Counter(one.verdict for one in results)
-    told = [verdict for verdict in Verdict if sums[verdict] or verdict is not Verdict.MALFORMED]
-    console.print(f"{len(results)} cases: {', '.join(f'{sums[verdict]} {verdict}' for verdict in told)}.")
+    others = [f"{sums[verdict]} {verdict}" for verdict in Verdict if verdict is not Verdict.AS_EXPECTED]
+    console.print(f"{sums[Verdict.AS_EXPECTED]} of {len(results)} cases as expected, {', '.join(others)}.")
 
 
 if __name__ == "__main__":

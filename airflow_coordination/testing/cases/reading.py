@@ -53,7 +53,7 @@ class Fields:
         if not isinstance(value, dict):
             refuse(where or "FILE", value, "is no object", "Write {…} with names and values.")
         self.where, self._values = where, value
-        self._known = set[str]()
+        self._known, self._remarks = set[str](), set(_REMARKS)
 
     def at(self, name: str) -> str:
         """Return the way to a field."""
@@ -68,13 +68,17 @@ class Fields:
         """Return the names of all fields."""
         return list(self._values)
 
+    def pass_over(self, *names: str) -> None:
+        """Take fields that are remarks here."""
+        self._remarks.update(names)
+
     def done(self) -> None:
         """Refuse fields that nobody took, because a misspelt one would be passed over.
 
         :raises InvalidInputError: when there are any.
         """
         for name in self._values:
-            if name not in self._known | _REMARKS:
+            if name not in self._known | self._remarks:
                 known = ", ".join(sorted(self._known))
                 refuse(self.at(name), self._values[name], "is unknown here", f"Use {known}; remarks go into 'note'.")
 
@@ -112,6 +116,16 @@ class Fields:
         if value is not default and whole(self.at(name), value) > most:
             refuse(self.at(name), value, f"is more than {most}", "Give a smaller number.")
         return value if value is default else whole(self.at(name), value)
+
+    def number(self, name: str, default: Any = _REQUIRED) -> Any:
+        """Return a number, with or without a fraction.
+
+        :raises InvalidInputError: when it is none.
+        """
+        value = self.raw(name, "a number", default)
+        if value is not default and (not isinstance(value, int | float) or isinstance(value, bool)):
+            refuse(self.at(name), value, "is no number", "Write digits, without quotes.")
+        return value
 
     def truth(self, name: str, default: Any = _REQUIRED) -> bool:
         """Return true or false.
