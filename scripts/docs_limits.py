@@ -199,7 +199,7 @@ LIMITS = (
     Constant("Progress and global state, as JSON", "values.documents", "MAX_PROGRESS_BYTES", kib),
     Constant("Depth of a JSON document", "values.documents", "MAX_DEPTH", unit("levels")),
     Constant("The block list of one partition", "values.blocks", "MAX_BLOCKS_BYTES", kib),
-    Constant("A partition's last error, cut after", "leases.lease", "MAX_ERROR_CHARACTERS", unit("characters")),
+    Constant("A partition's last error, cut after", "leases.outcomes", "MAX_ERROR_CHARACTERS", unit("characters")),
     Constant("The reason of a person's action, cut after", "leases.people", "MAX_WHY_CHARACTERS", unit("characters")),
     Constant("Leases of one Spark application at a time", "values.settings", "MOST_CONCURRENT_LEASES"),
     Constant("Endings that a partition remembers", "values.fence", "RING_SIZE"),

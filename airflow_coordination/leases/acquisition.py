@@ -7,7 +7,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from airflow_coordination.leases.confirm import Settler, not_owned
-from airflow_coordination.leases.lease import GiveUpRequest, Lease
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.outcomes import GiveUpRequest
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore

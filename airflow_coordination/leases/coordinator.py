@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.acquisition import after_completion
 from airflow_coordination.leases.cleaning import Cleaning
@@ -13,16 +14,10 @@ from airflow_coordination.leases.counting import Counting
 from airflow_coordination.leases.creation import Supplying, View
 from airflow_coordination.leases.follow_ups import FollowUps
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.lease import (
-    CloseRequest,
-    CompleteRequest,
-    EndRequest,
-    FailRequest,
-    GiveUpRequest,
-    Lease,
-)
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.looking import Looking
 from airflow_coordination.leases.moving import Moving
+from airflow_coordination.leases.outcomes import CloseRequest, CompleteRequest, EndRequest, FailRequest, GiveUpRequest
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import Pausing, People
 from airflow_coordination.leases.supply import Supplier, SupplierRun
@@ -81,24 +76,6 @@ class SourceCoordinator:
     more than it needs: ``coordinator.people.reopen(…)``.
     """
 
-    people: Final[People]
-    """What people do to partitions."""
-    pausing: Final[Pausing]
-    """Holding the whole source back, and letting it go on."""
-    looking: Final[Looking]
-    """What can be seen of the source."""
-    cleaning: Final[Cleaning]
-    """Removing what nobody needs any more."""
-    supplying: Final[Supplying]
-    """What the supplier remembers, and what the store's registry knows."""
-    workers: Final[Workers]
-    """Who works on the source, and how they get leases of each other."""
-    tries: Final[Tries]
-    """What one try of a task does about the tenures of another one."""
-    follow_ups: Final[FollowUps]
-    """What is still to be done after endings and parkings."""
-    moving: Final[Moving]
-    """Moving the source to another store."""
     counting: Final[Counting]
     """What callers have counted for them."""
 
@@ -129,15 +106,57 @@ class SourceCoordinator:
         self._core = core = Participant(store, source, owner, partition_prefix, settings, metrics, clock, randomness)
         self.store, self.source, self.partition_prefix = core.store, core.source, core.partition_prefix
         self.owner, self.settings, self.metrics = core.owner, core.settings, core.metrics
-        self._acquisition = acquisition = core.acquirer(core.source_id)
-        self.counting, self.looking = Counting(core), Looking(core)
-        self.people, self.pausing, self.follow_ups = People(core), Pausing(core), FollowUps(core)
-        self.cleaning = Cleaning(core, self.people)
-        self.workers = Workers(core, acquisition)
-        self.tries = Tries(core, acquisition, self.counting, self._end)
-        self.moving = Moving(core, self.looking, self.pausing, self.people, self._sweep)
+        self._acquisition = core.acquirer(core.source_id)
+        self.counting = Counting(core)
+
+    # The other parts are made when they are first asked for: most processes need few of them. None keeps anything that
+    # a second one, made by another thread at that moment, would lack.
+
+    @cached_property
+    def people(self) -> People:
+        """What people do to partitions."""
+        return People(self._core)
+
+    @cached_property
+    def pausing(self) -> Pausing:
+        """Holding the whole source back, and letting it go on."""
+        return Pausing(self._core)
+
+    @cached_property
+    def looking(self) -> Looking:
+        """What can be seen of the source."""
+        return Looking(self._core)
+
+    @cached_property
+    def cleaning(self) -> Cleaning:
+        """Removing what nobody needs any more."""
+        return Cleaning(self._core, self.people)
+
+    @cached_property
+    def supplying(self) -> Supplying:
+        """What the supplier remembers, and what the store's registry knows."""
         view = View(self.looking, self.people, self.counting)
-        self.supplying = Supplying(core, self.cleaning, self.heartbeat, view)
+        return Supplying(self._core, self.cleaning, self.heartbeat, view)
+
+    @cached_property
+    def workers(self) -> Workers:
+        """Who works on the source, and how they get leases of each other."""
+        return Workers(self._core, self._acquisition)
+
+    @cached_property
+    def tries(self) -> Tries:
+        """What one try of a task does about the tenures of another one."""
+        return Tries(self._core, self._acquisition, self.counting, self._end)
+
+    @cached_property
+    def follow_ups(self) -> FollowUps:
+        """What is still to be done after endings and parkings."""
+        return FollowUps(self._core)
+
+    @cached_property
+    def moving(self) -> Moving:
+        """Moving the source to another store."""
+        return Moving(self._core, self.looking, self.pausing, self.people, self._sweep)
 
     @property
     def refusals(self) -> int:
@@ -281,7 +300,7 @@ class SourceCoordinator:
         :raises InvalidInputError: when the note is longer; nothing is ended.
         """
         with self._core.watched(Metric.COMPLETE_ERRORS):
-            self._end(lease, CompleteRequest(counted, self._noted(then)), blocks)
+            self._end(lease, CompleteRequest(counted=counted, then=self._noted(then)), blocks)
 
     def close(
         self,
@@ -302,8 +321,9 @@ class SourceCoordinator:
         """
         with self._core.watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
-            progress = encode_progress(state)
-            self._end(lease, CloseRequest(reopen_after, progress, after, counted, self._noted(then)), blocks)
+            how: dict[str, Any] = {"asked": reopen_after, "wait": after, "counted": counted}
+            request = CloseRequest(encode_progress(state), **how, then=self._noted(then))
+            self._end(lease, request, blocks)
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
@@ -313,13 +333,13 @@ class SourceCoordinator:
         """
         with self._core.watched(None):
             after = duration("retry_after", retry_after, self.store.now)
-            self._end(lease, FailRequest(error, retry_after, after))
+            self._end(lease, FailRequest(error, asked=retry_after, wait=after))
 
     def give_up(self, lease: Lease, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure without counting anything; the partition is free at once, or after ``retry_after``."""
         with self._core.watched(None):
             after = duration("retry_after", retry_after, self.store.now)
-            self._end(lease, GiveUpRequest(retry_after, after))
+            self._end(lease, GiveUpRequest(asked=retry_after, wait=after))
 
     def complete_and_get_next(
         self,
@@ -342,9 +362,12 @@ class SourceCoordinator:
             self.complete(lease, blocks, counted, then)
             with after_completion():
                 return self._counted(self._acquire(hint))
-        following = self._complete_and_acquire(lease, CompleteRequest(counted, self._noted(then)), blocks, wanted)
-        if following is None and hint is not None:
-            with after_completion():
+        request, fused = CompleteRequest(counted=counted, then=self._noted(then)), self._acquisition.fused(wanted)
+        with self._core.watched(Metric.COMPLETE_ERRORS), fused:
+            heard = self._end(lease, request, blocks, fused.send)
+        with after_completion():
+            following = fused.acquired(heard)
+            if following is None and hint is not None:
                 following = self._acquire(None)
         return self._counted(following)
 
@@ -466,7 +489,7 @@ class SourceCoordinator:
     ) -> bool:
         """End a tenure and count it; return whether the store's answer was heard."""
         write, heard = self._core.tenures.end(lease, request, blocks, send=send)
-        self.counting.count_records(lease, getattr(request, "counted", None))
+        self.counting.count_records(lease, request.counted)
         if write.outcome in _COUNTED:
             self._core.count(_COUNTED[write.outcome])
         self._core.count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
@@ -474,12 +497,3 @@ class SourceCoordinator:
         if write.outcome is Outcome.FAILED:
             self.pausing.brake()
         return heard
-
-    def _complete_and_acquire(
-        self, lease: Lease, request: CompleteRequest, blocks: Sequence[Block], key: str | None
-    ) -> Lease | None:
-        fused = self._acquisition.fused(key)
-        with self._core.watched(Metric.COMPLETE_ERRORS), fused:
-            heard = self._end(lease, request, blocks, fused.send)
-        with after_completion():
-            return fused.acquired(heard)

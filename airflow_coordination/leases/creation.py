@@ -14,8 +14,9 @@ from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.cleaning import PORTION, CleanedUp, Cleaning
 from airflow_coordination.leases.counting import Counting
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.lease import GiveUpRequest, Lease
+from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.looking import Looking
+from airflow_coordination.leases.outcomes import GiveUpRequest
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import People
 from airflow_coordination.leases.supply import (

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from airflow_coordination.leases.confirm import Settler, not_owned
-from airflow_coordination.leases.lease import Chain, EndRequest, Lease, Tenure
+from airflow_coordination.leases.lease import Chain, Lease
+from airflow_coordination.leases.outcomes import EndRequest, Tenure
 from airflow_coordination.protocol.follow_up import promised
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
@@ -195,12 +196,11 @@ class Tenures:
     def prepare(self, lease: Lease, request: EndRequest, blocks: Sequence[Block]) -> End:
         """Return the ending write, with the head records it publishes. The caller holds the chain."""
         op, chain, partition = self._randomness.op_id(), lease.chain, lease.chain.partition
-        write = request.resolved(Tenure(partition, lease.fence, chain.last_op, chain.totals), op, self._settings)
+        write = Tenure(partition, lease.fence, chain.last_op, chain.totals).ended(request, op, self._settings)
         if not write.clear_staged:
             return write
         published = merge(partition.staged, blocks)
-        counted = getattr(request, "counted", None) is not None
-        totals = accounting.published_with(write, partition, counted=counted)
+        totals = accounting.published_with(write, partition, counted=request.counted is not None)
         heads = self._publish(partition, published, write.op, totals)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
         return replace(write, heads=heads, rows=rows, bytes=bytes_) if published else write

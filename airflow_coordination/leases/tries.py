@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.counting import Counting
-from airflow_coordination.leases.lease import EndRequest, FailRequest, GiveUpRequest, Lease
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.outcomes import EndRequest, FailRequest, GiveUpRequest
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError

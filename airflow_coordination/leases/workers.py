@@ -16,7 +16,8 @@ from functools import partial
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.leases.lease import GiveUpRequest, Lease
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.outcomes import GiveUpRequest
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.metrics import Metric

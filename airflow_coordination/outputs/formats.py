@@ -17,7 +17,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.outputs.schemas import flattened, values_in, without
+from airflow_coordination.outputs.layout import values_in
+from airflow_coordination.outputs.schemas import flattened, without
 from airflow_coordination.systems.objects.storage import OutputError, join, read_bytes, side_by_side
 from airflow_coordination.values.input_errors import InvalidInputError, shown
 

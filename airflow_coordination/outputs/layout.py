@@ -19,6 +19,7 @@ import json
 import re
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
+from urllib.parse import unquote
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.systems.objects.storage import join
@@ -31,6 +32,8 @@ PARTITION, ATTEMPT, BLOCK = "_partition", "_attempt", "_block"
 LAYOUT_COLUMNS = (PARTITION, ATTEMPT, BLOCK)
 MANIFEST = "_manifest.json"
 MARKER = "_attempt.json"
+NULL = "__HIVE_DEFAULT_PARTITION__"
+"""Spark's directory value for null, and for an empty text."""
 _READABLE = 40
 _LEVELS_BELOW_A_PARTITION = 3
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -92,6 +95,12 @@ def is_manifest_of(address: str, source: str, key: str) -> bool:
         and parts[2] == MANIFEST
         and not {".", ".."}.intersection(root.split("/"))
     )
+
+
+def values_in(path: str) -> dict[str, str | None]:
+    """Return the partition columns in a file's path inside its block, in their order, with their text."""
+    pairs = (part.partition("=") for part in path.split("/")[:-1] if "=" in part)
+    return {unquote(name): None if value == NULL else unquote(value) for name, _, value in pairs}
 
 
 def is_below(path: str) -> bool:

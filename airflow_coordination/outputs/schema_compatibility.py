@@ -11,9 +11,9 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows
+from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows, values_in
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
-from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names, values_in
+from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError, read_many

@@ -18,7 +18,6 @@ from datetime import date
 from functools import lru_cache
 from re import fullmatch
 from typing import Any, Final
-from urllib.parse import unquote
 
 from airflow_coordination.values.documents import parse
 
@@ -195,15 +194,7 @@ def _leaves(path: str, kind: Any, collations: Mapping[str, str], place: str = ""
             yield from _leaves(path + sign, kind[inside], collations, f"{place}.{part}")
 
 
-NULL = "__HIVE_DEFAULT_PARTITION__"
-"""Spark's directory value for null, and for an empty text."""
 _INT, _LONG = 2**31, 2**63
-
-
-def values_in(path: str) -> dict[str, str | None]:
-    """Return the partition columns in a file's path inside its block, in their order, with their text."""
-    pairs = (part.partition("=") for part in path.split("/")[:-1] if "=" in part)
-    return {unquote(name): None if value == NULL else unquote(value) for name, _, value in pairs}
 
 
 def inferred(values: Iterable[str]) -> str:

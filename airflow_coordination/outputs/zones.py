@@ -10,8 +10,9 @@ from functools import lru_cache
 from typing import Final
 from zoneinfo import ZoneInfo
 
+from airflow_coordination.outputs.layout import values_in
 from airflow_coordination.outputs.manifests import Manifest
-from airflow_coordination.outputs.schemas import inferred, types, values_in
+from airflow_coordination.outputs.schemas import inferred, types
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.names import partition_label
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.outputs.layout import LAYOUT_COLUMNS
+from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, values_in
 from airflow_coordination.outputs.manifests import DataFile, Manifest
-from airflow_coordination.outputs.schemas import DatasetTypes, types, values_in, without
+from airflow_coordination.outputs.schemas import DatasetTypes, types, without
 from airflow_coordination.outputs.zones import kind_of
 from airflow_coordination.systems.objects.storage import OutputError, join, parent
 from airflow_coordination.systems.spark.paths import load, spark_path

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from airflow_coordination.outputs.attempts import Measured
 from airflow_coordination.outputs.formats import REMEDY, TextOptions
-from airflow_coordination.outputs.schemas import values_in, without
+from airflow_coordination.outputs.layout import values_in
+from airflow_coordination.outputs.schemas import without
 from airflow_coordination.outputs.zones import times_in
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark.error_text import error_text

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from airflow_coordination.leases.confirm import Settler
-from airflow_coordination.leases.lease import CloseRequest, CompleteRequest, Lease
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.outcomes import CloseRequest, CompleteRequest
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
@@ -205,8 +206,8 @@ class Messages:
             )  # fmt: skip
         endings = {
             "complete": (CompleteRequest(), ROWS),
-            "close(fresh)": (CloseRequest(MINUTE, None, MINUTE), ROWS),
-            "close(state)": (CloseRequest(MINUTE, str(progress), MINUTE), progress),
+            "close(fresh)": (CloseRequest(asked=MINUTE, wait=MINUTE), ROWS),
+            "close(state)": (CloseRequest(str(progress), asked=MINUTE, wait=MINUTE), progress),
         }
         ending, upto = endings[step.kind]
         return self.tenures.prepare(lease, ending, [row(number, step.op) for number in range(progress, upto)])

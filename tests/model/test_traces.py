@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from airflow_coordination.leases.lease import CompleteRequest
+from airflow_coordination.leases.outcomes import CompleteRequest
 from tests.model.ledger import Ledger
 from tests.model.replay import Replay
 from tests.model.stores import StoreSetup

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.leases.lease import Tenure
+from airflow_coordination.leases.outcomes import CompleteRequest, Tenure
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Tenancy
 from airflow_coordination.stores import open_store
@@ -21,7 +21,7 @@ from airflow_coordination.stores.sql import postgres_store as postgres_module
 from airflow_coordination.stores.sql.queue import UsedUp
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.fence import Fence, Owner
-from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.settings import Settings
 
 SOURCE = "flights|PARTITION"
 
@@ -47,8 +47,7 @@ def following(**options: Any) -> AcquireNext:
 def ending(held: Partition, **changes: Any) -> End:
     """Return the completion of a tenure that has seen no other write."""
     tenure = Tenure(held, Fence(held.token, held.nonce), held.last_op)
-    end = tenure.ended(op(), Outcome.COMPLETED, PartitionStatus.COMPLETED)
-    return replace(end, **{"last_error": None, "clear_staged": True} | changes)
+    return replace(tenure.ended(CompleteRequest(), op(), Settings()), **changes)
 
 
 @pytest.fixture(autouse=True)

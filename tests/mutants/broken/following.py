@@ -21,9 +21,9 @@ def _kit(store: str, test: str) -> Tested:
 MUTANTS = (
     Mutant(
         "a close loses what follows it",
-        "leases.lease",
-        "            then=self.then,\n",
-        "",
+        "leases.coordinator",
+        "request = CloseRequest(encode_progress(state), **how, then=self._noted(then))",
+        "request = CloseRequest(encode_progress(state), **how)",
         "S27: what follows a pass is done by its driver or never",
         _kit("in_memory", "a_close_may_have_one_and_a_note_that_is_too_long_ends_nothing"),
     ),

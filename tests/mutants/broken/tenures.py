@@ -5,14 +5,14 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _TENURES = "leases.tenures"
-_REQUESTS = "leases.lease"
+_REQUESTS = "leases.outcomes"
 
 MUTANTS = (
     Mutant(
         "failures outlive a success",
         _REQUESTS,
-        "clear_staged=True, failures=0, lost_leases=0, last_error=None)",
-        "clear_staged=True, lost_leases=0, last_error=None)",
+        '"clear_staged": True, "failures": 0, "lost_leases": 0, ',
+        '"clear_staged": True, "lost_leases": 0, ',
         "A14: a partition that reopens for ever is parked by failures that are not in a row",
     ),
     Mutant(
@@ -76,23 +76,23 @@ MUTANTS = (
     Mutant(
         "failure publishes",
         _REQUESTS,
-        "            failures=failures,\n            last_error=storable",
-        "            failures=failures,\n            clear_staged=True,\n            last_error=storable",
+        '            "failures": failures,\n            "last_error": storable',
+        '            "failures": failures,\n            "clear_staged": True,\n            "last_error": storable',
         "S12: readers see the output of work that was not accepted",
     ),
     Mutant(
         "failure counts as a close",
         _REQUESTS,
-        "            failures=failures,\n            last_error=storable",
-        "            failures=failures,\n            closed_count=tenure.partition.closed_count + 1,\n"
-        "            last_error=storable",
+        '            "failures": failures,\n            "last_error": storable',
+        '            "failures": failures,\n            "closed_count": partition.closed_count + 1,\n'
+        '            "last_error": storable',
         "S7: a failure is no close",
     ),
     Mutant(
         "failure wipes progress",
         _REQUESTS,
-        "            failures=failures,\n            last_error=storable",
-        "            failures=failures,\n            progress=None,\n            last_error=storable",
+        '            "failures": failures,\n            "last_error": storable',
+        '            "failures": failures,\n            "progress": None,\n            "last_error": storable',
         "S14: the next owner starts from nothing",
     ),
     Mutant(
@@ -112,22 +112,22 @@ MUTANTS = (
     Mutant(
         "close keeps progress it was not given",
         _REQUESTS,
-        "            progress=self.progress,\n",
-        "            progress=KEEP if self.progress is None else self.progress,\n",
+        '            "progress": self.progress,\n',
+        '            "progress": KEEP if self.progress is None else self.progress,\n',
         "S12: a pass that should start fresh leaves rows out",
     ),
     Mutant(
         "fresh pass in the old generation",
         _REQUESTS,
-        "generation = tenure.partition.generation if self.progress is not None else op",
-        "generation = tenure.partition.generation",
+        '"generation": partition.generation if self.progress is not None else op',
+        '"generation": partition.generation',
         "S12: a fresh pass adds to the output that it should replace",
     ),
     Mutant(
         "every close begins a generation",
         _REQUESTS,
-        "generation = tenure.partition.generation if self.progress is not None else op",
-        "generation = op",
+        '"generation": partition.generation if self.progress is not None else op',
+        '"generation": op',
         "S12: a pass that goes on replaces the output it should add to",
     ),
     Mutant(

@@ -80,7 +80,7 @@ MUTANTS = (
     ),
     Mutant(
         "handed over, and recorded as given up",
-        "leases.lease",
+        "leases.outcomes",
         "outcome = Outcome.HANDED_OVER if self.wanted else Outcome.GIVEN_UP",
         "outcome = Outcome.GIVEN_UP",
         "people: nobody sees why leases move",

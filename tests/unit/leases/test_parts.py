@@ -1,6 +1,7 @@
 """The coordinator holds its parts: what it is, what each is given, and what a class of it may still change."""
 
 import inspect
+from functools import cached_property
 
 import pytest
 
@@ -24,7 +25,8 @@ STAYS = {
     *("on_parked", "partition", "partitions", "refusals", "renew", "run_supplier", "save_progress_state", "sweep"),
 }
 """What workers, suppliers and readers call; everything else lies in a part."""
-PARTS = tuple(SourceCoordinator.__annotations__)
+MADE_WHEN_ASKED_FOR = {name for name, value in vars(SourceCoordinator).items() if isinstance(value, cached_property)}
+PARTS = {*SourceCoordinator.__annotations__, *MADE_WHEN_ASKED_FOR}
 
 
 @pytest.fixture
@@ -38,7 +40,7 @@ def public(owner):
 
 def test_the_coordinator_inherits_nothing_and_has_what_workers_suppliers_and_readers_call():
     assert SourceCoordinator.__mro__ == (SourceCoordinator, object)
-    assert public(SourceCoordinator) == STAYS
+    assert public(SourceCoordinator) == STAYS | MADE_WHEN_ASKED_FOR
 
 
 def test_every_part_is_held_and_inherits_nothing(flights):
@@ -46,7 +48,14 @@ def test_every_part_is_held_and_inherits_nothing(flights):
     for name in PARTS:
         assert type(getattr(flights, name)).__mro__[1:] == (object,)
     values = {"store", "source", "owner", "settings", "metrics", "partition_prefix"}
-    assert public(flights) == STAYS | set(PARTS) | values
+    assert public(flights) == STAYS | PARTS | values
+
+
+def test_a_part_is_made_once_and_not_before_it_is_asked_for(flights):
+    assert not MADE_WHEN_ASKED_FOR & set(vars(flights))
+    assert flights.people is flights.people
+    assert flights.cleaning is flights.cleaning
+    assert MADE_WHEN_ASKED_FOR & set(vars(flights)) == {"people", "cleaning"}
 
 
 def test_no_part_is_given_the_coordinator(flights):

@@ -20,7 +20,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.lease import CloseRequest, CompleteRequest
+from airflow_coordination.leases.outcomes import CloseRequest, CompleteRequest
 from airflow_coordination.leases.tenures import ending_of
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Answer
@@ -321,7 +321,7 @@ def test_an_ending_counts_what_it_publishes(c: SourceCoordinator, lease: Lease) 
 
 def test_what_an_ending_leaves_behind_is_said_with_it(c: SourceCoordinator, lease: Lease) -> None:
     hour = timedelta(hours=1)
-    write = c._core.tenures.prepare(lease, CloseRequest(hour, None, hour), [])
+    write = c._core.tenures.prepare(lease, CloseRequest(asked=hour, wait=hour), [])
     ending = ending_of(write)
     assert (ending.status_after, ending.closed_count) == (PartitionStatus.CLOSED, 1)
 
@@ -332,7 +332,7 @@ def test_totals_of_the_pass_before_say_nothing_of_these_rows(
 ) -> None:
     c.close(lease, timedelta(seconds=1), None, [ONE], Accounting(read=1, unrouted=1))
     clock.advance(2)
-    write = c._core.tenures.prepare(taken(c, "a"), CompleteRequest(counted), [TWO])
+    write = c._core.tenures.prepare(taken(c, "a"), CompleteRequest(counted=counted), [TWO])
     assert [head.accounting_text is not None for head in write.heads] == [counted is not None]
 
 

@@ -13,10 +13,11 @@ import pytest
 from airflow_coordination.leases import Fence, SourceCoordinator, StoreUnavailableError
 from airflow_coordination.outputs import Attempt, Manifest, OutputError, Reference
 from airflow_coordination.outputs.attempts import Measured
+from airflow_coordination.outputs.layout import values_in
 from airflow_coordination.outputs.manifests import DataFile
 from airflow_coordination.outputs.parquet import SPARK_SCHEMA
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
-from airflow_coordination.outputs.schemas import fit, flattened, inferred, values_in
+from airflow_coordination.outputs.schemas import fit, flattened, inferred
 from airflow_coordination.stores import open_store
 
 
