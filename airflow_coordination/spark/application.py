@@ -22,7 +22,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import PartitionOutcome
 from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.balanced_pool import BalancedCrew
+from airflow_coordination.spark.balanced_pool import BalancedPool
 from airflow_coordination.spark.draining import opened
 from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
@@ -30,7 +30,7 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
-from airflow_coordination.spark.worker_pool import Crew
+from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.systems.spark.session import check_output_root, context_of, driver_session
@@ -147,7 +147,7 @@ class _Driver:
         )
         until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
         if handover.concurrent_leases > 1 or handover.balance is not None:
-            code = self._work_as_crew(driver, until)
+            code = self._work_as_pool(driver, until)
         else:
             code = _exit_code(
                 self._heard(OneByOne(self._function, driver, self._acquire, handover.max_leases, until).run())
@@ -156,14 +156,14 @@ class _Driver:
             spark.stop()
         return code
 
-    def _work_as_crew(self, driver: DriverContext, until: float | None) -> int:
+    def _work_as_pool(self, driver: DriverContext, until: float | None) -> int:
         """Work through several tenures at a time, and return the exit code."""
         handover, coordinator = self._handover, self._coordinator
         places, most = handover.concurrent_leases, handover.max_leases
         if handover.balance is None:
-            crew = Crew(self._function, driver, self._acquire, places=places, max_leases=most, until=until)
+            pool = WorkerPool(self._function, driver, self._acquire, places=places, max_leases=most, until=until)
         else:
-            crew = BalancedCrew(
+            pool = BalancedPool(
                 self._function,
                 driver,
                 coordinator.get_next_partition,
@@ -173,14 +173,14 @@ class _Driver:
                 until=until,
                 held=self._handed_over,
             )
-        endings = self._heard(crew.run())
+        endings = self._heard(pool.run())
         code = _exit_code(endings)
         counts = Counter(str(ended.outcome) for ended in endings)
         told = ", ".join(f"{count} {outcome}" for outcome, count in sorted(counts.items())) or "none"
         print(f"Tenures of this driver, {handover.concurrent_leases} at a time: {told}", file=sys.stderr)
-        if crew.stopped is not None:
+        if pool.stopped is not None:
             code = EXIT_STOPPED
-        if crew.left_behind:  # what does not let itself be interrupted would not let Python end either
+        if pool.left_behind:  # what does not let itself be interrupted would not let Python end either
             sys.stderr.flush()
             os._exit(code)
         return code

@@ -1,4 +1,4 @@
-"""A crew that holds its fair share of a source's leases, and looks for it again and again.
+"""A pool that holds its fair share of a source's leases, and looks for it again and again.
 
 What others want of its leases, each of its tenures hears by itself (``lease.wanted``), and heeds while who has asked is
 alive and below its share.
@@ -15,12 +15,12 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.interruption import Interrupted
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
-from airflow_coordination.spark.worker_pool import Crew
+from airflow_coordination.spark.worker_pool import WorkerPool
 
 log = logging.getLogger(__name__)
 
 
-class BalancedCrew(Crew):
+class BalancedPool(WorkerPool):
     """Takes free leases up to its share, at each tick and whenever a tenure ends.
 
     It ends when nothing can be acquired and nothing runs. While something is free that others should take, or others

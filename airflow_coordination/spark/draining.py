@@ -22,11 +22,11 @@ from airflow_coordination.leases.supply import Supplier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.balanced_pool import BalancedCrew
+from airflow_coordination.spark.balanced_pool import BalancedPool
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.spark.why_ended import Why, settled, told
-from airflow_coordination.spark.worker_pool import Crew
+from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.session import check_distributions, check_output_root, share_python
@@ -55,7 +55,7 @@ _stopped = threading.Event()
 """Set when SIGTERM has ended a drain of this process, which is to end."""
 RIVAL_PAUSE = 2.0
 """Seconds between two looks whether somebody else still runs the supplier."""
-Course = OneByOne | Crew
+Course = OneByOne | WorkerPool
 StoreLike = str | Mapping[str, Any] | PartitionStore
 
 
@@ -184,11 +184,11 @@ def drain(
         )
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
         if options is not None:
-            course: Course = _as_balanced_crew(main, driver, supplier, concurrent_leases, options)
+            course: Course = _as_balanced_pool(main, driver, supplier, concurrent_leases, options)
         elif concurrent_leases == 1:
             course = OneByOne(main, driver, lambda: next_lease(coordinator, supplier), max_leases, hears=True)
         else:
-            course = _as_crew(main, driver, supplier, concurrent_leases, max_leases)
+            course = _as_pool(main, driver, supplier, concurrent_leases, max_leases)
         endings, why, left = run_to_the_end(course, coordinator)
         if not endings and why is not Why.STOPPED:
             coordinator.looking.check_prefix()
@@ -239,9 +239,9 @@ def _returned(drained: Drained, on_stop: str) -> Drained:
     raise SystemExit(EXIT_STOPPED)
 
 
-def _as_crew(
+def _as_pool(
     main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int, max_leases: int | None
-) -> Crew:
+) -> WorkerPool:
     """Return the course of several tenures at a time.
 
     A supplier that had nothing is run again when something was acquired, or when all tenures are over: not at the end
@@ -251,30 +251,30 @@ def _as_crew(
 
     def acquire() -> Lease | None:
         nonlocal had_nothing
-        lease = next_lease(driver.coordinator, None if had_nothing and crew.busy else supplier)
+        lease = next_lease(driver.coordinator, None if had_nothing and pool.busy else supplier)
         had_nothing = lease is None
         return lease
 
-    crew = Crew(main, driver, acquire, places=places, max_leases=max_leases)
-    return crew
+    pool = WorkerPool(main, driver, acquire, places=places, max_leases=max_leases)
+    return pool
 
 
-def _as_balanced_crew(
+def _as_balanced_pool(
     main: PartitionFunction, driver: DriverContext, supplier: Supplier | None, places: int, options: Balancing
-) -> BalancedCrew:
+) -> BalancedPool:
     """Return the course of as many tenures at a time as this worker's share allows."""
     coordinator = driver.coordinator
     had_nothing = False
 
     def supplied() -> Lease | None:
         nonlocal had_nothing
-        if had_nothing and crew.busy:
+        if had_nothing and pool.busy:
             return None
         lease = next_lease(coordinator, supplier)
         had_nothing = lease is None
         return lease
 
-    crew = BalancedCrew(
+    pool = BalancedPool(
         main,
         driver,
         coordinator.get_next_partition,
@@ -283,7 +283,7 @@ def _as_balanced_crew(
         max_leases=None,
         supplied=None if supplier is None else supplied,
     )
-    return crew
+    return pool
 
 
 def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lease | None:

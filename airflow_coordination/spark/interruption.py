@@ -1,6 +1,6 @@
 """Stops a running partition function: its Spark jobs, then itself (promise L7); forked children are spared.
 
-What stops all tenures of a crew is SIGTERM, which Python gives to the main thread only, or the crew itself.
+What stops all tenures of a pool is SIGTERM, which Python gives to the main thread only, or the pool itself.
 """
 
 from __future__ import annotations
@@ -298,7 +298,7 @@ class Stops:
     @contextmanager
     def heard(self) -> Iterator[None]:
         """Pass stops on while inside, and take SIGTERM, where this is the main thread."""
-        threading.Thread(target=self._pass_on, name="crew-stops", daemon=True).start()
+        threading.Thread(target=self._pass_on, name="pool-stops", daemon=True).start()
         handler = SignalHandler(self._on_signal)
         in_main_thread = threading.current_thread() is threading.main_thread()
         if in_main_thread:

@@ -65,7 +65,7 @@ class DriverContext:
     :param alone: nothing else runs in this Spark application.
     :param on_stuck: called when a function that must stop does not.
     :param why_stopped: returns the reason behind a SIGTERM.
-    :param crew: other tenures run beside each of them.
+    :param pooled: other tenures run beside each of them.
     :param heeds: says whether a lease that was asked for is to be handed over, by who has asked and the partition.
     :param within: gives a context around each call of a function, with what stops it.
     """
@@ -77,7 +77,7 @@ class DriverContext:
     alone: bool = False
     on_stuck: Callable[[Ended], None] | None = None
     why_stopped: Callable[[], BaseException] = stopped
-    crew: bool = False
+    pooled: bool = False
     heeds: Heeds | None = None
     within: Callable[[Interruption], AbstractContextManager[object]] = nullcontext
     compatibility: SchemaCompatibility | None = None
@@ -151,7 +151,7 @@ class _Tenure:
         self._over: Ended | None = None
         self._ending = threading.Lock()
         lease.chain.heeds = driver.heeds
-        self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone, crew=driver.crew)
+        self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone, pooled=driver.pooled)
         stuck = self._stuck if driver.on_stuck else None
         self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
         self._heartbeat = Heartbeat(

@@ -33,7 +33,7 @@ from airflow_coordination.values.status import Outcome
 
 
 class Budget:
-    """Counts the leases that a crew begins; safe under threads.
+    """Counts the leases that a pool begins; safe under threads.
 
     :param max_leases: how many at most, ``None`` for all there are.
     :param until: own monotonic time after which no further lease is begun.
@@ -70,7 +70,7 @@ class Budget:
 class Following:
     """The question whether a tenure that completes may acquire the next partition in the same step.
 
-    :param budget: of the crew.
+    :param budget: of the pool.
     """
 
     def __init__(self, budget: Budget) -> None:
@@ -108,7 +108,7 @@ def check_threads(spark: Any) -> None:
 def member_thread(spark: Any, place: int, work: Callable[[], object]) -> threading.Thread:
     """Return a thread, not yet started, in which ``work`` runs Spark jobs beside those of other threads.
 
-    :param place: which of the crew's places it has; names its pool where Spark shares executors fairly.
+    :param place: which of the pool's places it has; names its scheduler pool where Spark shares executors fairly.
     """
     from pyspark import InheritableThread
 
@@ -152,7 +152,7 @@ class _News:
     error: BaseException | None = None
 
 
-class Crew:
+class WorkerPool:
     """Runs up to ``places`` tenures at a time. The failure, or the loss, of one of them ends no other.
 
     What concerns the driver (a stopped session, a store that does not answer as a lease is acquired) lets no further
@@ -181,7 +181,7 @@ class Crew:
         self._function, self._acquire, self._places = function, acquire, places
         self._stops = Stops(driver.why_stopped)
         self._leaves_stuck = driver.on_stuck is not None
-        self._driver = replace(driver, alone=False, crew=True, within=self._stops.within)
+        self._driver = replace(driver, alone=False, pooled=True, within=self._stops.within)
         self._budget = Budget(max_leases, until)
         self._at_work: set[int] = set()
         self._given_up = GivenUp()

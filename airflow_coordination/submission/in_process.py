@@ -14,11 +14,11 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import GiveUp
 from airflow_coordination.spark.balance import Balance
-from airflow_coordination.spark.balanced_pool import BalancedCrew
+from airflow_coordination.spark.balanced_pool import BalancedPool
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended
-from airflow_coordination.spark.worker_pool import Crew
+from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.submission.driver_reports import log_report
 from airflow_coordination.submission.finish import raise_for_endings
 from airflow_coordination.submission.task_instance import Label, TaskMemory, tell_outlets
@@ -116,30 +116,30 @@ def work_in_process(
         return GiveUp(_KILLED) if killed() else function(spark, lease)
 
     until = None if max_runtime is None else time.monotonic() + max_runtime
-    crew: Crew | None = None
+    pool: WorkerPool | None = None
     if balance is not None:
         shares = Balance(driver.coordinator, places, balance)
-        crew = BalancedCrew(call, driver, another, shares, places=places, max_leases=most, until=until, held=begun)
+        pool = BalancedPool(call, driver, another, shares, places=places, max_leases=most, until=until, held=begun)
     elif places > 1:
-        crew = Crew(call, driver, acquire, places=places, max_leases=most, until=until)
-    if crew is not None:
-        stopped = _as_crew(crew, driver, leases)
+        pool = WorkerPool(call, driver, acquire, places=places, max_leases=most, until=until)
+    if pool is not None:
+        stopped = _as_pool(pool, driver, leases)
     else:
         *_, last = OneByOne(call, driver, acquire, most, until).run()
         stopped = last.stop
     return stopped or (Stopped(_KILLED) if killed() else None)
 
 
-def _as_crew(crew: Crew, driver: DriverContext, leases: list[Lease]) -> BaseException | None:
+def _as_pool(pool: WorkerPool, driver: DriverContext, leases: list[Lease]) -> BaseException | None:
     """Work through several tenures at a time; return why all were stopped, ``None`` if they were not."""
     try:
-        for ended in crew.run():
+        for ended in pool.run():
             log.info("Partition %s: %s", shown(ended.key), ended.outcome)
     finally:
         for lease in leases:  # of the try before; it was stopped before it came to them
             with suppress(CoordinationError):
                 driver.coordinator.give_up(lease)
-    return crew.stopped
+    return pool.stopped
 
 
 def end_process(ended: Ended) -> None:

@@ -39,16 +39,16 @@ class SparkJobs:
 
     Jobs that the function starts in threads of its own carry the marks only if these are
     ``pyspark.InheritableThread``; where the whole Spark application is the tenure's (``alone``), every job
-    is cancelled. Beside other tenures (``crew``), only what carries the marks counts as progress.
+    is cancelled. Beside other tenures (``pooled``), only what carries the marks counts as progress.
 
     :param spark: the session, classic or Connect.
     :param fence: the tenure.
     :param alone: nothing else runs in this Spark application.
-    :param crew: other tenures run in it, whose progress says nothing of this one.
+    :param pooled: other tenures run in it, whose progress says nothing of this one.
     """
 
-    def __init__(self, spark: Any, fence: Fence, *, alone: bool, crew: bool = False) -> None:
-        self._spark, self._alone, self._crew = spark, alone, crew
+    def __init__(self, spark: Any, fence: Fence, *, alone: bool, pooled: bool = False) -> None:
+        self._spark, self._alone, self._pooled = spark, alone, pooled
         self._context = context_of(spark)
         self._tag, self._tags = f"lease-{fence}", JobTags(spark)
         self._connect_progress: tuple[Any, ...] = ()
@@ -92,7 +92,7 @@ class SparkJobs:
             return self._connect_progress
         tracker = self._context.statusTracker()
         jobs = tracker.getJobIdsForGroup(self._tag)
-        active = self._own_stages(tracker, jobs) if self._crew else tracker.getActiveStageIds()
+        active = self._own_stages(tracker, jobs) if self._pooled else tracker.getActiveStageIds()
         stages = {stage: tracker.getStageInfo(stage) for stage in active}
         done = tuple((stage, info.numCompletedTasks) for stage, info in sorted(stages.items()) if info)
         return len(jobs), done
@@ -109,6 +109,6 @@ class SparkJobs:
         return stages
 
     def _on_progress(self, stages: Any, inflight_tasks: int, done: bool, **_: Any) -> None:
-        if self._crew and self._tag not in self._spark.getTags():
+        if self._pooled and self._tag not in self._spark.getTags():
             return  # the session tells every handler of each tenure's work, in that tenure's thread
         self._connect_progress = (str(stages), inflight_tasks, done)

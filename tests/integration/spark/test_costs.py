@@ -46,8 +46,8 @@ def test_a_partition_is_five_calls_to_the_jvm_and_one_thread(drained) -> None:
 
 def test_publishing_one_file_starts_no_thread(drained) -> None:
     """Beside the heartbeat there is the drain's own, which passes SIGTERM on (E5)."""
-    assert drained(2, published).threads["crew"] == 1
-    assert set(drained(2, published).threads) == {"heartbeat", "crew"}
+    assert drained(2, published).threads["pool"] == 1
+    assert set(drained(2, published).threads) == {"heartbeat", "pool"}
 
 
 def test_the_marks_are_gone_when_it_is_over(spark, drained) -> None:

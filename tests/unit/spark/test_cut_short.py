@@ -90,7 +90,7 @@ def test_d14_what_was_cut_short_is_an_error_and_is_tried_again(drained, store, p
     done = drained(main, concurrent_leases=places)
     assert (done.completed, sorted(tried)) == (2, ["a", "a", "b", "b"])
     assert sorted(key for key, _ in done.errors) == ["a", "b"]
-    others = "is not owned"  # the store's clock was faster, and another place of this crew has taken it
+    others = "is not owned"  # the store's clock was faster, and another place of this pool has taken it
     assert all("no answer came before the lease's own deadline" in text or others in text for _, text in done.errors)
 
 

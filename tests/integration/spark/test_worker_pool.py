@@ -20,14 +20,14 @@ WHOLE = [(key, number) for key in KEYS for number in range(20)]
 
 
 @pytest.fixture
-def crew(task: Task) -> Task:
+def pool(task: Task) -> Task:
     """A task whose driver works under three leases at a time, in as many threads of the JVM."""
     task.master = "local[4]"
     task.coordinator().create_partitions(KEYS)
     return task
 
 
-def start(task: Task, lease=None, job="crew.py", **changes: object) -> Driver:
+def start(task: Task, lease=None, job="pool.py", **changes: object) -> Driver:
     lease = lease or task.coordinator().get_next_partition()
     return task.start(job, lease, **{"max_leases": None, "concurrent_leases": 3} | changes)
 
@@ -152,61 +152,61 @@ def test_what_concerns_the_driver_is_raised_when_the_others_are_over(spark, task
     assert not coordinator.counts()[PartitionStatus.ASSIGNED]
 
 
-def test_l7_a_person_releases_one_and_the_other_two_go_on(spark, crew: Task) -> None:
-    crew.ownership_timeout = timedelta(seconds=20)
-    hold(crew, *running(0))
-    driver = start(crew)
+def test_l7_a_person_releases_one_and_the_other_two_go_on(spark, pool: Task) -> None:
+    pool.ownership_timeout = timedelta(seconds=20)
+    hold(pool, *running(0))
+    driver = start(pool)
     for name in running(0):
         driver.reached(name)
-    crew.coordinator(owner="ana").people.release("b", by="ana", why="moved")
-    crew.coordinator(owner="ana").people.park("b", by="ana", why="moved")
+    pool.coordinator(owner="ana").people.release("b", by="ana", why="moved")
+    pool.coordinator(owner="ana").people.park("b", by="ana", why="moved")
     eventually(lambda: "b" in outcomes(driver))  # its job, which would hang, was cancelled
     assert outcomes(driver) == {"b": "lost"}
-    let_go(crew, *running(0))
+    let_go(pool, *running(0))
     assert driver.wait() == 3, driver.text()
     assert outcomes(driver) == {"a": "completed", "b": "lost", "c": "completed"}
-    assert rows(spark, crew) == [row for row in WHOLE if row[0] != "b"]
+    assert rows(spark, pool) == [row for row in WHOLE if row[0] != "b"]
     assert "Tenures of this driver, 3 at a time: 2 completed, 1 lost" in driver.text()
     assert driver.counted("partitionsCompleted") == 2
 
 
-def test_s12_a_retry_of_a_killed_crew_goes_on_with_all_three(spark, crew: Task) -> None:
-    hold(crew, *running(1))
-    first = start(crew)
+def test_s12_a_retry_of_a_killed_pool_goes_on_with_all_three(spark, pool: Task) -> None:
+    hold(pool, *running(1))
+    first = start(pool)
     for name in running(1):
         first.reached(name)  # one block of each is saved, another is being written
     first.send(signal.SIGKILL)
     first.wait()
-    let_go(crew, *running(1))
-    retry = crew.coordinator(owner=RETRY)
+    let_go(pool, *running(1))
+    retry = pool.coordinator(owner=RETRY)
     held = [retry.tries.retake(each.key) for each in retry.tries.held_by_task()]
     assert sorted(lease.key for lease in held) == list(KEYS)
     retaken = tuple((lease.key, lease.fence) for lease in held[1:])
-    second = start(crew, held[0], owner=RETRY, retaken=retaken)
+    second = start(pool, held[0], owner=RETRY, retaken=retaken)
     assert second.wait() == 0, second.text()
     assert outcomes(second) == dict.fromkeys(KEYS, "completed")
-    assert all((crew.signs / f"{key} started at 1").exists() for key in KEYS)
-    assert rows(spark, crew) == WHOLE
+    assert all((pool.signs / f"{key} started at 1").exists() for key in KEYS)
+    assert rows(spark, pool) == WHOLE
 
 
-def test_a_retaken_tenure_that_is_over_stops_no_other(crew: Task) -> None:
-    coordinator = crew.coordinator()
+def test_a_retaken_tenure_that_is_over_stops_no_other(pool: Task) -> None:
+    coordinator = pool.coordinator()
     first, second = coordinator.get_next_partition(), coordinator.get_next_partition()
     coordinator.people.release(second.key, by="ana", why="moved")
     gone = ((second.key, second.fence), ("never", Fence(1, "x")))
-    driver = start(crew, first, retaken=gone)
+    driver = start(pool, first, retaken=gone)
     assert driver.wait() == 0, driver.text()
     assert outcomes(driver) == dict.fromkeys(KEYS, "completed")
 
 
-def test_l2_sigterm_gives_all_leases_back_at_once(crew: Task) -> None:
-    crew.ownership_timeout = timedelta(minutes=10)
-    hold(crew, *running(0))
-    driver = start(crew)
+def test_l2_sigterm_gives_all_leases_back_at_once(pool: Task) -> None:
+    pool.ownership_timeout = timedelta(minutes=10)
+    hold(pool, *running(0))
+    driver = start(pool)
     for name in running(0):
         driver.reached(name)
     driver.process.send_signal(signal.SIGTERM)
-    coordinator = crew.coordinator()
+    coordinator = pool.coordinator()
     eventually(lambda: all(coordinator.partition(key).status is PartitionStatus.UNASSIGNED for key in KEYS))
     assert driver.wait() == 143, driver.text()
     assert outcomes(driver) == dict.fromkeys(KEYS, "given up")
@@ -215,17 +215,17 @@ def test_l2_sigterm_gives_all_leases_back_at_once(crew: Task) -> None:
         assert (partition.failures, partition.lost_leases) == (0, 0)
 
 
-def test_a_function_that_does_not_let_itself_be_stopped_ends_no_other(spark, crew: Task) -> None:
-    crew.ownership_timeout = timedelta(seconds=20)
-    hold(crew, "a waits", "c waits")
-    driver = start(crew, job="crew_stuck.py")
+def test_a_function_that_does_not_let_itself_be_stopped_ends_no_other(spark, pool: Task) -> None:
+    pool.ownership_timeout = timedelta(seconds=20)
+    hold(pool, "a waits", "c waits")
+    driver = start(pool, job="pool_stuck.py")
     driver.reached("b sleeps")
     driver.reached("a waits")
     driver.reached("c waits")
-    crew.coordinator(owner="ana").people.release("b", by="ana", why="moved")
-    crew.coordinator(owner="ana").people.park("b", by="ana", why="moved")
+    pool.coordinator(owner="ana").people.release("b", by="ana", why="moved")
+    pool.coordinator(owner="ana").people.park("b", by="ana", why="moved")
     eventually(lambda: "b" in outcomes(driver))
-    let_go(crew, "a waits", "c waits")
+    let_go(pool, "a waits", "c waits")
     assert driver.wait() == 3, driver.text()
     assert outcomes(driver) == {"a": "completed", "b": "lost", "c": "completed"}
     assert "its thread is left" in driver.text()
@@ -254,21 +254,21 @@ def test_what_hangs_is_cancelled_while_the_others_move(spark, task: Task) -> Non
     assert (key, "no progress" in message) == ("b", True)
 
 
-def test_each_place_has_a_pool_of_the_fair_scheduler(crew: Task) -> None:
-    crew.conf = {"spark.scheduler.mode": "FAIR"}
-    hold(crew, *running(0))
-    driver = start(crew)
+def test_each_place_has_a_pool_of_the_fair_scheduler(pool: Task) -> None:
+    pool.conf = {"spark.scheduler.mode": "FAIR"}
+    hold(pool, *running(0))
+    driver = start(pool)
     for name in running(0):
         driver.reached(name)
-    pools = {path.name.partition(" in pool ")[2] for path in crew.signs.glob("* in pool *")}
-    let_go(crew, *running(0))
+    pools = {path.name.partition(" in pool ")[2] for path in pool.signs.glob("* in pool *")}
+    let_go(pool, *running(0))
     assert driver.wait() == 0, driver.text()
     assert pools == {"lease-0", "lease-1", "lease-2"}
 
 
-def test_a_spark_that_cannot_tell_the_jobs_of_threads_apart_is_refused(crew: Task, monkeypatch) -> None:
+def test_a_spark_that_cannot_tell_the_jobs_of_threads_apart_is_refused(pool: Task, monkeypatch) -> None:
     monkeypatch.setenv("PYSPARK_PIN_THREAD", "false")
-    driver = start(crew)
+    driver = start(pool)
     assert driver.wait() == 1, driver.text()
     [refused] = driver.reports("refused")
     assert refused["message"] == (

@@ -1,4 +1,4 @@
-"""A stop that reaches every function of a crew, and those that are called afterwards."""
+"""A stop that reaches every function of a pool, and those that are called afterwards."""
 
 import os
 import signal

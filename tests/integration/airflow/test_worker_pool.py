@@ -29,7 +29,7 @@ def signs(tmp_path: Path, monkeypatch) -> Path:
     monkeypatch.setenv("SIGNS", str(folder))
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}{os.pathsep}{JOBS}")  # executors load what the job imports
     said = {"conn_type": "spark", "host": "local[4]", "extra": {"deploy-mode": "client"}}
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_CREW", json.dumps(said))
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_POOL", json.dumps(said))
     return folder
 
 
@@ -39,8 +39,8 @@ def test_a_retry_of_a_killed_task_goes_on_with_all_that_it_held(tmp_path, store_
     coordinator.create_partitions(KEYS)
     arguments = {
         "source": "flights",
-        "application": str(JOBS / "crew.py"),
-        "conn_id": "spark_crew",
+        "application": str(JOBS / "pool.py"),
+        "conn_id": "spark_pool",
         "conf": {"spark.ui.enabled": "false"},
         "output_root": str(tmp_path / "out"),
         "hint": "b",
@@ -99,8 +99,8 @@ def test_l11_a_task_that_finds_nothing_free_asks_and_goes_on_with_what_it_is_han
     try:
         arguments = {
             "source": "flights",
-            "application": str(JOBS / "crew.py"),
-            "conn_id": "spark_crew",
+            "application": str(JOBS / "pool.py"),
+            "conn_id": "spark_pool",
             "conf": {"spark.ui.enabled": "false"},
             "output_root": str(tmp_path / "out"),
             "max_leases": None,
