@@ -33,7 +33,7 @@ from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNot
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 ROWS: Final = 2_000
-"""So many partitions one request reads."""
+"""The most partitions that one request reads."""
 UNKNOWN: Final = "It is not known whether this was done: the store's answer was lost. Look at it again."
 _log = logging.getLogger(__name__)
 

@@ -10,14 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 from airflow_coordination.board.models import PartitionRow, State
 
 MOST_KEYS: Final = 25
-"""So many partitions one request names: more would take longer than a second on a slow store."""
+"""The most partitions that one request names: more would take longer than a second on a slow store."""
 _Why = Annotated[str, Field(max_length=1000)]
 _Stamp = Annotated[str, Field(max_length=64)]
 _Text = Annotated[str, Field(min_length=1, max_length=2048)]
 
 
 class OfferedAction(StrEnum):
-    """What a person can do on the board."""
+    """The actions that the board offers to a person."""
 
     RELEASE = "release"
     REOPEN = "reopen"
@@ -43,7 +43,7 @@ class Narrowing(Sent):
 
 
 class DryRunRequest(Sent):
-    """What is to be tried: on partitions by name, or on all that a filter finds.
+    """A dry run of an action: on partitions by name, or on all that a filter finds.
 
     A large source is counted in portions: ``after``, ``matching`` and ``meant`` say how far the last one came.
     """
@@ -66,7 +66,7 @@ class Meant(Sent):
 
 
 class Refusal(BaseModel):
-    """Why an action was refused for one partition, and what that is now."""
+    """A refusal: why an action was refused for one partition, and what that is now."""
 
     key: str
     reason: str
@@ -103,7 +103,7 @@ class DryRunResult(BaseModel):
 
 
 class ActionRequest(Sent):
-    """What is to be done, and why, on partitions as they were counted."""
+    """An action and its reason, on partitions as they were counted."""
 
     store: str
     source: str
@@ -113,7 +113,7 @@ class ActionRequest(Sent):
 
 
 class ActionResult(BaseModel):
-    """What was done. ``problem`` says that the store has stopped answering, so that the rest was not tried."""
+    """The result of an action. ``problem``: the store has stopped answering, so the rest was not tried."""
 
     done: int
     refusals: list[Refusal]
@@ -121,7 +121,7 @@ class ActionResult(BaseModel):
 
 
 class PauseDryRunRequest(Sent):
-    """Whether a whole source is to be paused, or to go on."""
+    """A dry run of pausing or resuming a whole source."""
 
     store: str
     source: str
@@ -129,7 +129,7 @@ class PauseDryRunRequest(Sent):
 
 
 class PauseDryRunResult(BaseModel):
-    """What it would mean, and why it would be refused. ``stamp`` says what the pause was, and is given back with it."""
+    """The meaning of a pause, and why it would be refused. ``stamp`` is what the pause was; it is given back."""
 
     sentence: str
     refusal: str | None

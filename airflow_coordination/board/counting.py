@@ -18,11 +18,11 @@ from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
 
 LIFE: Final = 5.0
-"""So many seconds a count is kept at least: half of what passes between two looks of one page."""
+"""Seconds for which a count is kept at least: half of what passes between two looks of one page."""
 SHARE: Final = 4
 """And so many times as long as counting all of its store takes: a store is counted a quarter of the time at most."""
 PATIENCE: Final = 0.4
-"""So many seconds a look waits for what is being counted; then it shows what is known."""
+"""Seconds for which a look waits for what is being counted; then it shows what is known."""
 _AT_ONCE: Final = 2
 
 

@@ -37,9 +37,9 @@ TENURES: Final = 1_000
 HELD: Final = 400
 PARKED: Final = 400
 LEFT: Final = 100
-"""So many rows of each are read for one look."""
+"""The most rows of each that one look reads."""
 SHOWN: Final = 5
-"""So many owners and errors are shown, live owners first, then those with most; of the others, their number."""
+"""The most owners and errors that are shown, live owners first, then those with most; of the others, their number."""
 POINTS: Final = 49
 """A burn-down has a point for each half an hour of a day."""
 

@@ -22,7 +22,7 @@ class State(StrEnum):
 
 
 class Numbers(BaseModel):
-    """How many partitions a source has; each is counted in one state, and in one word.
+    """Numbers of partitions of a source; each is counted in one state, and in one word.
 
     ``claimable`` has the expired ones in it; it is there for one version more, look at ``in_words``.
     ``now`` is the store's clock when they were counted, ``counted_at`` the API server's. ``oldest_claimable`` is for
@@ -134,7 +134,7 @@ class HoldingView(BaseModel):
 
 
 class OwnersPage(BaseModel):
-    """What is held in a source, in byte order of the keys; ``after`` is how to go on."""
+    """A page of the leases in a source, in byte order of the keys; ``after`` is how to go on."""
 
     held: list[HoldingView]
     after: str | None
@@ -159,7 +159,7 @@ class EventView(BaseModel):
 
 
 class HeadView(BaseModel):
-    """What a partition has published in one dataset; ``records`` is what had become of its records then."""
+    """A head record: what a partition has published in a dataset; ``records``: what had become of its records then."""
 
     dataset: str
     blocks: int
@@ -171,7 +171,7 @@ class HeadView(BaseModel):
 
 
 class ExplanationView(BaseModel):
-    """Why a partition is not moving, what happens next by itself, and what to type."""
+    """The explanation why a partition is not moving, what happens next by itself, and what to type."""
 
     reason: str
     sentence: str

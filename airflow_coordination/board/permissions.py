@@ -22,7 +22,7 @@ A question without an id is another one: FAB answers it by the role alone, and a
 
 
 class Permissions:
-    """What one user may do, asked of Airflow's auth manager (docs/decisions/0034).
+    """The permissions of one user, asked of Airflow's auth manager (docs/decisions/0034).
 
     An auth manager may say yes to a DAG that does not exist, and knows a DAG's team only when it is told. So both are
     looked up first, once for all DAGs of a request. What no DAG holds is theirs who may edit every DAG.

@@ -26,11 +26,11 @@ from airflow_coordination.values.names import check_key, split_source
 from airflow_coordination.values.settings import Settings
 
 ROWS: Final = 1_950
-"""So many partitions of a list are looked at in one request: all that it reads is less than 2,000 rows."""
+"""The most partitions of a list that one request looks at: all that it reads is less than 2,000 rows."""
 TILES: Final = 1_000
-"""So many tiles one request brings."""
+"""The most tiles that one request brings."""
 MOST_TENURES: Final = 100
-"""So many of the newest tenures of a partition are shown."""
+"""The most tenures of a partition that are shown, the newest."""
 Body = TypeVar("Body")
 
 

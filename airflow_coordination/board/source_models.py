@@ -10,7 +10,7 @@ from airflow_coordination.board.models import CountView, Offer, TaskView
 
 
 class PaceView(BaseModel):
-    """How fast partitions are completed, and how many seconds the rest takes.
+    """The pace of a source: how fast partitions are completed, and how many seconds the rest takes.
 
     ``least`` and ``most`` are the rate's spread, ``soonest`` and ``latest`` that of the time left, absent where no end
     can be named: :class:`~airflow_coordination.monitoring.progress.Progress`.
@@ -26,7 +26,7 @@ class PaceView(BaseModel):
 
 
 class Point(BaseModel):
-    """How many partitions were still to be done at a moment."""
+    """A point of the curve: how many partitions were still to be done at a moment."""
 
     at: datetime
     left: int

@@ -88,7 +88,7 @@ MAX_SKEW: Final = timedelta(seconds=5)
 """The greatest difference allowed between this host's clock and the store's; DynamoDB's answers give whole seconds."""
 
 HELD: Final = 100
-"""So many leases of a source are looked at for whose they are."""
+"""The most leases of a source looked at for whose they are."""
 
 
 def look_at_store(store: PartitionStore, role: str) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.values.fence import Owner
 
 NEWEST: Final = 1_000
-"""So many tenures of a source are looked at for those who held partitions last."""
+"""The most tenures of a source looked at for those who held partitions last."""
 
 
 def task_log(context: CommandContext, owner: str | None) -> str | None:

@@ -63,7 +63,7 @@ Value = TypeVar("Value")
 
 
 class SetStatus(StrEnum):
-    """What a set waits for, or how it ended."""
+    """The status of a set: what it waits for, or how it ended."""
 
     OPEN = "open"
     """Records may be added; no release ends it yet."""

@@ -28,7 +28,7 @@ class _Batch(Generic[Position]):
 
 @dataclass(frozen=True, slots=True)
 class Stopped(Generic[Position]):
-    """Why no later position becomes safe any more: save the last safe one, and give the partition up.
+    """The stop of a stream: no later position becomes safe; save the last safe one, and give the partition up.
 
     :param position: the first position that was not acknowledged.
     :param reason: ``"negative"`` or ``"overdue"``.

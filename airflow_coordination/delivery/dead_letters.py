@@ -20,7 +20,7 @@ COLUMNS: Final = ("key", "sink", "reason", "record", "source", "partition", "fen
 
 
 class LetterWriter(Protocol):
-    """What one Spark task writes its dead letters with."""
+    """The writer of one Spark task's dead letters."""
 
     def write(self, sink: str, refusals: Sequence[tuple[Record, str]]) -> None:
         """Write records with the reasons for which ``sink`` refused them."""
@@ -30,7 +30,7 @@ class LetterWriter(Protocol):
 
 
 class LetterPlace(Protocol):
-    """Where a delivery's dead letters go. It is pickled."""
+    """The place of a delivery's dead letters. It is pickled."""
 
     def open(self, task: SinkTask) -> LetterWriter:
         """Return a writer for one Spark task."""

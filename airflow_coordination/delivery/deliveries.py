@@ -26,7 +26,7 @@ from airflow_coordination.values.settings import OnNegative, check_way_out
 
 @dataclass(frozen=True, slots=True)
 class _Negative:
-    """Why the tenure may not end well, and what becomes of its partition then.
+    """A negative delivery: why the tenure may not end well, and what becomes of its partition then.
 
     :param raised: what was to go where when the call raised; ``None`` for one that came back with its counts.
     """
@@ -46,7 +46,7 @@ class _Negative:
 
 @dataclass(slots=True)
 class Deliveries:
-    """What the calls to ``lease.deliver`` of one tenure came to.
+    """The deliveries of one tenure, added up: what its calls to ``lease.deliver`` came to.
 
     :param key: the partition key.
     """

@@ -61,7 +61,7 @@ class Acknowledgment:
 
 
 class BlockPlace(Protocol):
-    """What a delivery needs of its lease."""
+    """The lease as a delivery needs it."""
 
     def own_block(
         self, dataset: str, mode: Any, *, format: str, schema: Any, only: Callable[[], set[str]] | None = None

@@ -19,7 +19,7 @@ _WAITING = (SetStatus.OPEN, SetStatus.COMPLETE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManagerCounts:
-    """How many sets there were, and what became of them: ``created`` is always the sum of the others.
+    """Counts of sets, and of what became of them: ``created`` is always the sum of the others.
 
     :param open: sets that wait.
     """

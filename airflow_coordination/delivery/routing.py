@@ -51,7 +51,7 @@ class Publish:
 
 @dataclass(frozen=True, slots=True)
 class DeadLetters:
-    """Where records go that a sink refuses for good: a dataset, published with the lease's ending.
+    """Dead letters in the output: what a sink refuses for good goes into a dataset, published with the lease's ending.
 
     Its columns are text: key, sink, reason, record (as JSON), source, partition, fence, at. A record that two sinks
     refuse is there twice.

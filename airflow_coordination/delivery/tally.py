@@ -29,7 +29,7 @@ def alike(reason: str) -> str:
 
 
 class Refusals:
-    """What one sink has refused of one Spark task's records, bulk after bulk."""
+    """Refusals of one sink in one Spark task, bulk after bulk."""
 
     def __init__(self) -> None:
         self._reason, self._count = "", 0

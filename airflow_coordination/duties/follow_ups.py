@@ -206,7 +206,7 @@ def _digest(content: bytes) -> str:
 log = logging.getLogger(__name__)
 _SHOWN: Final = 5
 _IN_A_ROW: Final = 10
-"""So many failures in a row at one place say that it cannot be reached; the rest of it has to wait."""
+"""Failures in a row after which a place counts as unreachable; its other notes have to wait."""
 
 
 @dataclass(slots=True)

@@ -28,7 +28,7 @@ PURGE_PORTION: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class CleanedUp:
-    """What one portion of a clean-up did.
+    """The result of one portion of a clean-up.
 
     :param keys: of what it has removed, in byte order; with ``dry_run`` of what it would have.
     :param changed: of what was changed by somebody else between the look and the removal; it stays.
@@ -45,7 +45,7 @@ class CleanedUp:
 
 @dataclass(frozen=True, slots=True)
 class Purged:
-    """What one portion of a purge did.
+    """The result of one portion of a purge.
 
     :param deleted: how many partitions it deleted; with ``dry_run`` how many it would have.
     :param changed: how many were changed by somebody else between the look and the deletion; they are left.

@@ -39,7 +39,7 @@ FORGOTTEN = "the store no longer remembers this tenure"
 
 
 class Fate(Enum):
-    """What one answer says about a write."""
+    """The fate of a write, as one answer tells it."""
 
     APPLIED = "applied"
     REPEAT = "repeat"

@@ -66,7 +66,7 @@ def from_word(text: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HandOver:
-    """What a driver needs to go on with a tenure. Nothing in it is secret.
+    """The hand-over to a driver: what it needs to go on with a tenure. Nothing in it is secret.
 
     :param source: the source's name.
     :param partition_prefix: its prefix, if any.
@@ -169,7 +169,7 @@ _REMEDY: Final = "Submit through LeasedSparkSubmitOperator"
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What a driver on this host gets beside its tenure.
+    """The envelope for a driver on this host: what it gets beside its tenure.
 
     :param store: what opens the store; may hold credentials.
     :param word: marks the lines that the driver means for its task; nobody else knows it.

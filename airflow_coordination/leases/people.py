@@ -23,7 +23,7 @@ from airflow_coordination.values.status import PartitionStatus
 
 MAX_WHY_CHARACTERS = 1_000
 MAX_NAMED = 10
-"""So many children are named where all of them are meant."""
+"""The most children named where all of them are meant."""
 _PAGE = 1_000
 _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 """After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""

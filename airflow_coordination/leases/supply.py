@@ -83,7 +83,7 @@ def with_view(supplier: Supplier, view: SourceView) -> FunctionOfState:
 
 @dataclass(frozen=True, slots=True)
 class SupplierRun:
-    """What one run of the supplier did.
+    """The result of one run of the supplier.
 
     :param created: see :class:`Created`.
     :param ran: false when a rival was running the supplier, so this one did not.

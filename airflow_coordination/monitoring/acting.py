@@ -18,9 +18,9 @@ from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.status import PartitionStatus
 
 TOLD: Final = 10
-"""So many refusals are said in full."""
+"""Refusals that are printed in full."""
 MOST_CHILDREN: Final = 1_000
-"""So many of a partition's children are looked at."""
+"""The most children of a partition that are looked at."""
 NAMED: Final = 10
 OFFERED: Final = {
     Action.RELEASE: "Take a partition from its owner; whatever the owner still writes does not count",

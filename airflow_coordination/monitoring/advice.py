@@ -22,10 +22,10 @@ from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.status import Outcome
 
 ENOUGH: Final = 20
-"""So many tenures have to have ended before anything is concluded: the 95th percentile is one of them."""
+"""Ended tenures without which nothing is concluded: the 95th percentile is one of them."""
 PERCENTILE: Final = 95
 MOST_NAMED: Final = 10
-"""So many partitions or owners are named of each kind, the worst first."""
+"""The most partitions or owners named of each kind, the worst first."""
 HOT: Final = 1.5
 STARVED: Final = 0.5
 """What an owner has done, in shares of equal size: above the one it is called hot, below the other starved."""

@@ -14,7 +14,7 @@ from airflow_coordination.values.names import check_key, check_limit
 from airflow_coordination.values.status import PartitionStatus
 
 MOST_HELD: Final = 2_000
-"""So many leases are looked at for the oldest of a source, by key; so many of one request."""
+"""The most leases looked at for the oldest of a source, by key; and those of one request."""
 _AT_ONCE: Final = 400
 
 

@@ -22,7 +22,7 @@ _MINUTE: Final = timedelta(minutes=1)
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many of something a minute.
+    """A rate: how many of something a minute.
 
     :param per_minute: on the average of the stretch; below zero where people have undone more than was done.
     :param least: not fewer, with 95 % confidence, if it goes on as it went; never below zero.
@@ -58,7 +58,7 @@ WINDOW: Final = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What one look has seen.
+    """The progress of a source, as one look has seen it.
 
     :param outlook: how many partitions are in each state.
     :param rate: how many are completed a minute; ``None`` where that is unknown.

@@ -13,9 +13,9 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.status import PartitionStatus
 
 SAMPLE: Final = 5
-"""So many of what a filter finds are shown."""
+"""Examples that are shown of what a filter finds."""
 AT_ONCE: Final = 1000
-"""So many are meant at once, unless somebody asks for more."""
+"""The most partitions that are meant at once, unless somebody asks for more."""
 _PAGE: Final = 1000
 _GROUP: Final = '"names":'
 """In the payload of each group of objects."""
@@ -23,7 +23,7 @@ _GROUP: Final = '"names":'
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What a person narrows the partitions of a source by. What is ``None`` narrows nothing.
+    """A filter over the partitions of a source. What is ``None`` narrows nothing.
 
     :param state: a status, ``PARKED`` or ``BLOCKED``.
     :param error_like: a part of the last error; upper and lower case are the same.

@@ -14,7 +14,7 @@ from airflow_coordination.protocol.port import keeps_history
 from airflow_coordination.values.status import PartitionStatus
 
 ROWS: Final = 2_000
-"""So many ended tenures are read at most, however long the history is."""
+"""The most ended tenures that are read, however long the history is."""
 RATE_WINDOW: Final = timedelta(hours=1)
 """A rate is that of the last hour, or of as much of it as there was work in and is known."""
 DAY: Final = timedelta(hours=24)

@@ -65,7 +65,7 @@ _SUFFIX: Final = ".json"
 
 @dataclass(slots=True)
 class LongNotes:
-    """What is to become of the files of long notes of one source.
+    """The files of long notes of one source, and which of them may go.
 
     :param orphans: their addresses, and the files.
     :param apart: addresses of those whose tenures another store gave, or of which this one has forgotten.

@@ -66,7 +66,7 @@ class Free:
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What a worker does now.
+    """The next move of a worker towards its share.
 
     :param take: how many of the free leases it takes.
     :param ask: how many it asks which worker for; empty while anything is free.

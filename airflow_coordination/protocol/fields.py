@@ -16,7 +16,7 @@ _HUMPS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
 class Kind(Enum):
-    """What a field's value is."""
+    """The type of a field's value."""
 
     TEXT = auto()
     NUMBER = auto()

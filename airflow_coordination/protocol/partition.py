@@ -17,7 +17,7 @@ from airflow_coordination.values.names import check_key
 from airflow_coordination.values.status import PartitionStatus, Rank
 
 MAX_PARENTS: Final = 16
-"""So many parents a partition may have: a shard of Kinesis has at most two, and DynamoDB takes 100 items in a step."""
+"""The most parents of a partition: a shard of Kinesis has at most two, and DynamoDB takes 100 items in a step."""
 
 
 def check_parents(key: str, parents: object) -> tuple[str, ...]:
@@ -58,7 +58,7 @@ the clocks of two hosts on DynamoDB differ."""
 
 @dataclass(frozen=True, slots=True)
 class PartitionIdentifier:
-    """What a supplier returns for one unit of work.
+    """A new partition, as a supplier returns it for one unit of work.
 
     :param key: 1 to 2,048 bytes of UTF-8 without NUL, unique in its source.
     :param payload: what the work needs to know (where its data is, its range): a JSON object of at most
@@ -87,7 +87,7 @@ class PartitionIdentifier:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """What a supplier may yield between pages: the global state that covers all it has yielded so far.
+    """A checkpoint of the supplier, between pages: the global state that covers all it has yielded so far.
 
     :param state: a JSON object.
     """
@@ -138,7 +138,7 @@ class Partition:
     max_lost_leases: int | None = None
     """The limit in force for the newest lease, from its acquirer; ``None`` where older code has acquired it."""
     max_failures: int | None = None
-    """So many failures in a row park it, as its newest acquirer is set; for people, ``None`` as above."""
+    """Failures in a row that park it, as its newest acquirer is set; for people, ``None`` as above."""
     acquired_at: datetime | None = None
     """Since when the owner holds it, ``None`` when nobody does, or older code has acquired it."""
     owner_details: str | None = None

@@ -17,7 +17,7 @@ from airflow_coordination.values.status import Outcome, PartitionStatus
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastTenure:
-    """Who held a partition, from when until when, how that ended, and what came of it.
+    """A tenure that has ended: who held a partition, from when until when, how that ended, and what came of it.
 
     Times are the store's, timezone-aware, in UTC.
 

@@ -17,7 +17,7 @@ _LONGEST: Final = 1_200
 
 @dataclass(frozen=True, slots=True)
 class Pause:
-    """Whether a source is paused, and who has paused or resumed it last (promise X12).
+    """The pause of a source: whether it is paused, and who has paused or resumed it last (promise X12).
 
     :param paused: whether new leases are held back.
     :param by: who has said so, ``None`` when nobody ever has.

@@ -230,7 +230,7 @@ class PartitionStore(Protocol):
 
 
 AUDITED: Final = 1_000
-"""So many of the newest actions on a source are returned at once."""
+"""The most actions on a source that are returned at once, the newest."""
 
 
 def pause_of(store: PartitionStore, source: str) -> Pause:

@@ -59,7 +59,7 @@ class HeadRecord:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """What a creation did.
+    """The result of a creation.
 
     :param created: how many partitions are new.
     :param existing: how many were there already, in whatever status.
@@ -87,7 +87,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Swept:
-    """What one sweep did, as numbers of partitions."""
+    """The result of a sweep, as numbers of partitions."""
 
     reopened: int = 0
     reclaimed: int = 0
@@ -149,7 +149,7 @@ class Outlook:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What the store says to a write.
+    """The store's answer to a write.
 
     :param applied: whether this very execution applied it.
     :param partition: after an acquisition, a begin or an action: the partition as it is now. After a
@@ -168,7 +168,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class PauseAnswer:
-    """What the store says to "pause" and "resume".
+    """The store's answer to "pause" and "resume".
 
     :param applied: whether this very execution applied it.
     :param pause: the source's pause as it is now.
@@ -180,7 +180,7 @@ class PauseAnswer:
 
 @dataclass(frozen=True, slots=True)
 class FusedAnswer:
-    """What the store says to "complete and acquire next".
+    """The store's answer to "complete and acquire next".
 
     :param next: what was acquired, ``None`` when nothing was.
     :param missed: nothing was acquired, and not everything was looked at: as the request allowed, or because others

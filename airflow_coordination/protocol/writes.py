@@ -47,7 +47,7 @@ class Create:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tenancy:
-    """What a new tenure starts with. ``op`` becomes the nonce.
+    """The start of a new tenure: its owner, times and limits. ``op`` becomes the nonce.
 
     :param max_lost_leases: this tenure's limit, stored with it: whoever finds the lease expired judges by it.
     :param max_failures: the owner's limit of failures in a row, stored with it for people who ask.
@@ -294,7 +294,7 @@ class Sweep:
 
 
 class Action(StrEnum):
-    """What a person can do to a partition, or a clean-up in the name of whoever asked for it."""
+    """An action of a person on a partition, or of a clean-up in the name of whoever asked for it."""
 
     RELEASE = "release"
     REOPEN = "reopen"

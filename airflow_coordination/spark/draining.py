@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 EXIT_STOPPED: Final = 143
 """The exit code of a process that SIGTERM has ended, as shells say it."""
 MOST_IN_VAIN: Final = 3
-"""So many times what can be acquired is looked for again and not found."""
+"""Looks in a row for something to acquire that may find nothing before the drain ends."""
 LOOK_PAUSE: Final = 0.5
 """Seconds between two such looks."""
 _ON_STOP: Final = ("exit", "return")

@@ -47,7 +47,7 @@ log = logging.getLogger(__name__)
 
 
 class OnParked:
-    """What is to follow a parking, as one tenure has said last.
+    """The follow-up of a parking, as one tenure has said it last.
 
     It is stored with the partition, so that whoever parks it need not be this driver.
 

@@ -138,7 +138,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _News:
-    """What a member's thread tells the calling one.
+    """A message from a member's thread to the calling one.
 
     :param place: of the member.
     :param ended: the ending of a tenure, ``None`` where the thread itself came to grief.

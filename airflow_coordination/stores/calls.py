@@ -22,7 +22,7 @@ MIGRATE = (
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What a call does, for its errors.
+    """A call to the store, named for its errors.
 
     :param action: the verb, for example ``complete``.
     :param key: the partition, empty when it is about several.

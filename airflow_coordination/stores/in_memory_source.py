@@ -81,7 +81,7 @@ class _Heaps:
 
 
 class AcquisitionOrder:
-    """Who is next, in O(log n) per change and per look.
+    """The acquisition order: who is next, in O(log n) per change and per look.
 
     :param partitions: the source's partitions; the caller changes one, then calls :meth:`changed`.
     """
@@ -176,7 +176,7 @@ class AcquisitionOrder:
 
 
 HISTORY_LENGTH: Final = 20_000
-"""So many ended tenures are remembered of each source; the oldest go first."""
+"""The most ended tenures remembered of each source; the oldest go first."""
 
 
 class SortedKeys:

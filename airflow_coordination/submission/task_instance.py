@@ -110,7 +110,7 @@ def _template(context: Context, label: str) -> str:
 
 
 MOST_KEYS = 1_000
-"""So many keys in one asset event; Airflow keeps it as one value in its database."""
+"""The most keys in one asset event; Airflow keeps it as one value in its database."""
 
 
 def tell_outlets(context: Context, keys: Sequence[str]) -> None:

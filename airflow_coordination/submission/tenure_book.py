@@ -11,7 +11,7 @@ from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
 NAMED: Final = 20
-"""So many partitions are named in a summary: every one would make Airflow's database grow with the drain."""
+"""The most partitions named in a summary: every one would make Airflow's database grow with the drain."""
 
 
 _ELSEWHERE: Final = frozenset({Outcome.GIVEN_UP, Outcome.HANDED_OVER, Outcome.STOLEN})

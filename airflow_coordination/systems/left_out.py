@@ -17,7 +17,7 @@ from airflow_coordination.values.input_errors import CoordinationError, printabl
 from airflow_coordination.values.scrubbing import without_secrets
 
 NAMED: Final = 10
-"""So many are named of each kind."""
+"""The most that are named of each kind."""
 _LONGEST: Final = 500
 """Of what is said of one item, in characters."""
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class _Item:
 
 
 class LeftOut:
-    """What one run of a supplier leaves out.
+    """The items that one run of a supplier leaves out.
 
     :param place: what it lists, for messages; without credentials.
     :param items: what it lists there, in the plural.

@@ -23,7 +23,7 @@ KINDS: Final = ("objects", "queues", "servers", "urls")
 
 @dataclass(frozen=True, slots=True)
 class FollowUpRights:
-    """What a process may do of what it finds in notes of ``then=``; without anything said, nothing.
+    """The rights of a process to do what it finds in notes of ``then=``; without anything said, none.
 
     ``CreatePartitionsOperator`` has those of its supplier by itself: the objects below what an ``object_listing``
     lists, the queue of ``sqs_notifications``, the servers of ``kafka_ranges``, with their options.

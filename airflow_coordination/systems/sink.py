@@ -84,7 +84,7 @@ def without_library(field: str, value: object, error: ModuleNotFoundError, distr
 
 
 class Guarantee(StrEnum):
-    """What a sink makes of records that are delivered again, and of an owner that lost its lease."""
+    """The guarantee of a sink: what it makes of records delivered again, and of an owner that lost its lease."""
 
     AT_LEAST_ONCE = "at least once"
     IDEMPOTENT = "idempotent"
@@ -120,7 +120,7 @@ def failed(reason: str) -> Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinkTask:
-    """What a sink knows of the Spark task that opens it, and of the tenure that it works for.
+    """A task of a sink: what it knows of the Spark task that opens it, and of the tenure that it works for.
 
     :param key: the column that identifies a record.
     :param source: the stored source identifier.
@@ -163,7 +163,7 @@ class SinkWriter(Protocol):
 
 
 class Sink(Protocol):
-    """Where records go. It is pickled, and opened by each Spark task."""
+    """A sink: where records go. It is pickled, and opened by each Spark task."""
 
     @property
     def where(self) -> str | None:

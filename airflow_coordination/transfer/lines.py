@@ -29,7 +29,7 @@ _HEAD: Final = tuple(field for field in HEAD_FIELDS if field.name not in ("sourc
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What a file holds, and where it comes from.
+    """The heading of an export: what it holds, and where it comes from.
 
     :param source: the source's name.
     :param partition_prefix: its deployment's prefix.

@@ -61,7 +61,7 @@ class TaskInstance:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an owner is, beside its hostname: what tells it from a namesake. What is unknown is ``None``.
+    """The place of an owner, beside its hostname: what tells it from a namesake. What is unknown is ``None``.
 
     :param airflow: the name of its Airflow: the same task instance of another one is somebody else.
     :param boot: of its machine and its process ids: equal where a process id means the same process.
@@ -79,7 +79,7 @@ _NOWHERE: Final = Place()
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Who holds a lease. ``hostname/dag/run/task/map index/try``; other texts own without a task identity.
+    """The owner of a lease. ``hostname/dag/run/task/map index/try``; other texts own without a task identity.
 
     After the hostname it may say where that is: ``hostname;airflow=production;boot=5f0c1d2e;process=4711.88/dag/…``.
 
@@ -168,7 +168,7 @@ def _located(name: str, place: Place) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How and when one tenure ended.
+    """An ending: how and when one tenure ended.
 
     :param outcome: the kind of ending.
     :param fence: the tenure's fence.

@@ -142,7 +142,7 @@ BALANCE_INTERVAL: Final = timedelta(seconds=10)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balancing:
-    """How a worker gets its share of leases that others hold.
+    """The balancing of leases: how a worker gets its share of those that others hold.
 
     :param max_leases_to_steal_at_one_time: for so many it asks at a time.
     :param hand_over_timeout: so long their owners may finish what they are at; ``None`` = the ownership timeout (KCL:

@@ -30,7 +30,7 @@ class Rank(IntEnum):
 
 
 class Outcome(StrEnum):
-    """How a tenure ended."""
+    """The outcome of a tenure: how it ended."""
 
     COMPLETED = "completed"
     CLOSED = "closed"

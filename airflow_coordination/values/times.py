@@ -34,7 +34,7 @@ def told_moment(micros: object) -> datetime | None:
 
 
 class Clock(Protocol):
-    """What the protocol needs of time. Wall time never decides what counts; it is for people and for SQLite."""
+    """The clock, as the protocol needs it. Wall time never decides what counts; it is for people and for SQLite."""
 
     def now(self) -> datetime:
         """Return the wall time, timezone-aware, in UTC."""

@@ -204,7 +204,7 @@ def _at_stake(source: str, seen: Outlook) -> dict[str, object]:
 
 
 SHOWN = 100
-"""So many notes are printed."""
+"""The most notes that are printed."""
 
 
 def finish_actions(context: CommandContext, args: Namespace) -> int:
@@ -270,7 +270,7 @@ def _row(note: FollowUp) -> Row:
 
 
 NAMED: Final = 10
-"""So many of those that go are named."""
+"""The most of those that go that are named."""
 _AGE: Final = re.compile(r"(\d{1,6})([hd])")
 
 

@@ -181,7 +181,7 @@ def _row(context: CommandContext, event: Event) -> Row:
 
 
 _NOTES: Final = 10
-"""So many notes of what follows its endings are told."""
+"""The most notes of what follows its endings that are printed."""
 
 
 def explain(context: CommandContext, args: Namespace) -> int:
@@ -243,7 +243,7 @@ def rows(counted: AddedUp) -> list[Row]:
 
 
 HELD = 1_000
-"""So many held partitions are looked at."""
+"""The most held partitions that are looked at."""
 UNKNOWN = (
     "This store keeps no history: nobody knows how long partitions take. PostgreSQL and SQLite keep one, and DynamoDB "
     "with history_retention."

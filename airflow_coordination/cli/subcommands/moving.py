@@ -19,7 +19,7 @@ from airflow_coordination.transfer.importing import check_place, import_, read_e
 from airflow_coordination.values.input_errors import shown
 
 NAMED: Final = 10
-"""So many partitions that are different are named."""
+"""The most different partitions that are named."""
 
 
 def export_source(context: CommandContext, args: Namespace) -> None:

@@ -23,9 +23,9 @@ from airflow_coordination.protocol.remedies import listing, shell_of, typed
 from airflow_coordination.values.names import check_limit, compose_source
 
 MOST: Final = 20_000
-"""So many parked partitions are looked at."""
+"""The most parked partitions that are looked at."""
 OWNERS: Final = 1_000
-"""So many leases are looked at."""
+"""The most leases that are looked at."""
 _PAGE: Final = 1_000
 
 

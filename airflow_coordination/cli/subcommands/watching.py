@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 OWNERS: Final = 8
-"""So many owners are shown below the bar."""
+"""The most owners shown below the bar."""
 
 
 @dataclass(slots=True)

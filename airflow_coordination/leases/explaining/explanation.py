@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Reason(StrEnum):
-    """Why a partition is where it is, in a word."""
+    """The reason why a partition is where it is, in a word."""
 
     REOPENS = "reopens"
     """CLOSED until a time that has not come."""
@@ -37,7 +37,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why one partition is not moving, and what makes it move.
+    """An explanation: why one partition is not moving, and what makes it move.
 
     Texts are plain words on one line; times are the store's, in UTC and ISO 8601. What comes from outside, keys and
     errors, has its control characters escaped, so that it can be printed anywhere as it is.

@@ -23,7 +23,7 @@ from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus
 
 MOST_ABOVE: Final = 20
-"""So many partitions above one are read, its parents first."""
+"""The most ancestors of a partition that are read, its parents first."""
 
 
 def above(partition: Partition, read: Callable[[str], Partition | None]) -> tuple[Partition, ...]:
@@ -46,17 +46,17 @@ def above(partition: Partition, read: Callable[[str], Partition | None]) -> tupl
 PLACES: Final = 1_000
 """So far a place in the order is counted."""
 MOST_HEADS: Final = 100
-"""So many datasets of one partition are looked at."""
+"""The most datasets of one partition that are looked at."""
 HELD: Final = 50
-"""So many owners are looked at to know whether anybody works in the source; with as many, somebody does."""
+"""The most owners looked at to know whether anybody works in the source; with as many, somebody does."""
 LONG: Final = timedelta(minutes=10)
 """What could be acquired for so long, and was not, waits for long: that is how long a lease lasts by default."""
 NEIGHBOURS: Final = 3
-"""So many keys are named on each side of one that is not there."""
+"""Keys named on each side of one that is not there."""
 _PAGE: Final = 20
 T = TypeVar("T")
 _CUTS: Final = (1, 2, 4, 8)
-"""So many characters are cut off a key, one after the other, to look for keys below it."""
+"""Characters cut off a key, one after the other, to look for keys below it."""
 _CHANGE_NOTHING: Final = (Action.RETRACT, FORGET)
 """What people do that leaves a partition where it is."""
 
@@ -88,7 +88,7 @@ class Signs:
 
 @dataclass(frozen=True, slots=True)
 class PersonsAct:
-    """What a person did to a partition last.
+    """The last action of a person on a partition.
 
     :param action: what was done, in the words of :class:`~airflow_coordination.protocol.writes.Action`.
     :param by: who did it.
@@ -104,7 +104,7 @@ class PersonsAct:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceFacts:
-    """What is known beside the partition itself.
+    """The facts about a source that explain one of its partitions.
 
     :param key: the key that was asked for.
     :param source: the source's name.

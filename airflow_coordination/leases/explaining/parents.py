@@ -15,7 +15,7 @@ from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.status import PartitionStatus
 
 NAMED: Final = 5
-"""So many of them are named."""
+"""The most parents that are named."""
 _RELEASED: Final = "The step that completes the last of them makes it claimable."
 _SWEPT: Final = "The next sweep of a sensor makes it claimable."
 _GONE: Final = "Nothing happens by itself: finish it, or delete it and create it again without what is not there."

@@ -10,9 +10,9 @@ from typing import Any, Final, Self
 from airflow_coordination.protocol.results import Outlook, Swept
 
 IDLE_LOOKS: Final = 3
-"""So many looks after the first one must see that nobody has taken anything."""
+"""Looks after the first one that must see that nobody has taken anything."""
 FRONT: Final = 500
-"""So many hints are compared: acquisitions take from the front of the order, the workers of a fleet on DynamoDB from
+"""Hints that are compared: acquisitions take from the front of the order, the workers of a fleet on DynamoDB from
 its first 300."""
 _CHECKSUM: Final = 8
 """Characters at the end of a hint that tell it from the others."""

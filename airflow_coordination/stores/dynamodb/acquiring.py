@@ -34,7 +34,7 @@ CROWDED_PAGE: Final = 300
 CROWDED: Final = timedelta(seconds=10)
 """For how long a lost race says that there is a crowd, and a page that was read in it may be worked through."""
 _RACES: Final = 3
-"""So many races lost on a page say that it is old; twice as many on the next, in case the index itself is old."""
+"""Races lost on a page that say it is old; twice as many on the next, in case the index itself is old."""
 _LAG: Final = timedelta(seconds=30)
 """For how long a row of the index is taken for old: after that a smaller token is a new life of the partition, whose
 item was removed by TTL and created again."""
@@ -44,7 +44,7 @@ _ACQUIRE: Final = "acquire"
 
 @dataclass(slots=True)
 class _Page:
-    """What one process works through while others take from the same place.
+    """A page of claimable partitions that one process works through while others take from the same place.
 
     :param since: when everything there is was looked at.
     :param rest: what is left of the page; ``None`` where nobody else was met.

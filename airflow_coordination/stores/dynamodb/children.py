@@ -40,7 +40,7 @@ from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.status import PartitionStatus
 
 TOGETHER: Final = 90
-"""So many children are released in the transaction that completes their parent; more follow right after it."""
+"""The most children released in the transaction that completes their parent; more follow right after it."""
 _CHILD: Final = "childKey"
 _PART_BYTES: Final = 255
 _KEPT_BYTES: Final = 128
@@ -208,7 +208,7 @@ def completing(change: Change, seen: Partition, *, later: bool) -> Change:
 
 
 LOOKED_AT: Final = 25
-"""So many of those that wait are looked at in one sweep, the next ones in the next."""
+"""The most waiting children that one sweep looks at, the next ones in the next."""
 
 
 class Stragglers:

@@ -32,7 +32,7 @@ FLUSH_SECONDS: Final = 10.0
 FLEET: Final = 64
 """How many processes are thought to be at work until the counts say it."""
 ENOUGH: Final = 1_000
-"""So many changes are brought at once; of fewer, a process that ends brings its share by chance."""
+"""Changes that are brought at once; of fewer, a process that ends brings its share by chance."""
 SMALL: Final = 2_000
 EXACT_FOR: Final = timedelta(seconds=10)
 EXACT_FOR_LARGE: Final = timedelta(hours=1)

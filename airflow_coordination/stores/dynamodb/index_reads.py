@@ -122,7 +122,7 @@ class Looking:
 
 
 MOST_ROWS: Final = 5_000
-"""So many rows of the index are put in order; of a status that more partitions have, the table itself soon shows a page
+"""Rows of the index that are put in order; of a status with more partitions, the table itself soon shows a page
 full. They are about 130 read units."""
 
 

@@ -40,7 +40,7 @@ T = TypeVar("T")
 
 
 class Ready(IntEnum):
-    """Why a partition can be acquired at once; the order of the classes, "new" in two branches."""
+    """The class in which a partition is ready to be acquired; the order of the classes, "new" in two branches."""
 
     CRASHED = 0
     REOPENED = 1

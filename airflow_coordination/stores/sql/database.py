@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Rows = Sequence[Sequence[Any]]
 
 BESIDE: Final = 10
-"""So many more than are kept may be open at once."""
+"""Connections that may be open at once beyond those that are kept."""
 
 
 class NoneFreeError(Exception):

@@ -28,7 +28,7 @@ Kind = Literal["database", "schema", "table", "sequence"]
 
 
 class SqlRole(StrEnum):
-    """Who has the rights."""
+    """The role in PostgreSQL that has the rights."""
 
     OWNER = "owner"
     """Makes the tables and migrates them, and so may do everything with them: ``store migrate``, ``store new-id``."""
@@ -84,7 +84,7 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """What the rights are about.
+    """The names that the rights are about.
 
     :param database: the store's database.
     :param schema: the schema of its tables.

@@ -41,7 +41,7 @@ by each of 170,000 records, it would make 1 MiB as many times as large."""
 
 @dataclass(frozen=True, slots=True)
 class UserRecord:
-    """What a producer sent: a record of Kinesis, or one of those inside of it.
+    """A record as its producer sent it: a record of Kinesis, or one of those inside of it.
 
     :param sub: its place inside of the record of Kinesis, from 0 (KCL: sub-sequence number).
     :param partition_key: the producer's own.

@@ -24,7 +24,7 @@ _REMEDY: Final = "Repair the item, or take it out of the table, and begin again"
 
 
 class Sentinel(StrEnum):
-    """What the KCL writes in place of a sequence number."""
+    """A sentinel of the KCL: what it writes in place of a sequence number."""
 
     TRIM_HORIZON = "TRIM_HORIZON"
     LATEST = "LATEST"

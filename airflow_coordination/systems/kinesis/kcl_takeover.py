@@ -76,7 +76,7 @@ class TakenOver:
 
 @dataclass(frozen=True, slots=True)
 class TakeoverPlan:
-    """What is taken over, before anything is done.
+    """The plan of a takeover, before anything is done.
 
     :param shards: in the order in which they are created.
     :param left: why what is in the table is not taken over, by ``leaseKey``.

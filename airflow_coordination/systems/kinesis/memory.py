@@ -18,7 +18,7 @@ KINESIS: Final = "KINESIS"
 
 @dataclass(frozen=True, slots=True)
 class StreamMemory:
-    """What is known of a stream.
+    """The memory of a stream between two runs of the supplier.
 
     :param since: the instant that LATEST is pinned to.
     :param plan: the shards of a first plan at LATEST that may not all be created; ``None`` where none is open. A shard

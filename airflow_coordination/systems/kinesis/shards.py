@@ -78,7 +78,7 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class ShardLease:
-    """What the partition of a shard says.
+    """The lease of a shard, as its partition says it.
 
     :param stream: the stream.
     :param shard: the shard's id.

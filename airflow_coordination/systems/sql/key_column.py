@@ -123,7 +123,7 @@ def range_clause(payload: Mapping[str, Any]) -> sa.ColumnElement[bool]:
 
 _ACTION = "read a key column"
 _TRIES = 100
-"""So many odd keys side by side are passed by."""
+"""The most odd keys side by side that are passed by."""
 _ODD = (InvalidInputError, ValueError, sa.exc.DataError)
 """What one odd value raises when it is read or written down."""
 _NUMBERS = ("integer", "decimal")

@@ -91,8 +91,8 @@ class NewObject:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """What a message says.
+class Content:
+    """The content of a message.
 
     :param created: the objects that were created: none for a test of S3, or where objects were removed.
     :param problems: why the message, or a record in it, is not understood; none where all of it is.
@@ -102,19 +102,19 @@ class Said:
     problems: tuple[Exception, ...] = ()
 
 
-def read(body: str) -> Said:
+def read(body: str) -> Content:
     """Return what a message says, whatever is in it: an odd record does not hide the others."""
     try:
         records = list(_records(_unwrapped(_parsed(body))))
     except _ODD as error:
-        return Said((), (error,))
+        return Content((), (error,))
     created, problems = [], []
     for record in records:
         try:
             created += _bridged(record) if "detail-type" in record else _of_a_storage(record)
         except _ODD as error:
             problems.append(error)
-    return Said(tuple(created), tuple(problems))
+    return Content(tuple(created), tuple(problems))
 
 
 def new_objects(body: str) -> list[NewObject]:
@@ -207,7 +207,7 @@ _SHOWN = 200
 
 
 class Notification(NamedTuple):
-    """What one message says.
+    """One received message, and the partitions of its objects.
 
     :param receipt: of this reception.
     :param partitions: of the objects that it says were created; none where objects were removed, or are not asked for.
@@ -221,7 +221,7 @@ class Notification(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which objects become partitions: the rules of listings, for what is told one by one.
+    """The choice of objects that become partitions: the rules of listings, for what is told one by one.
 
     :param selection: the user's choice.
     :param buckets: those that messages may be about; ``None`` for all.

@@ -68,7 +68,7 @@ log = logging.getLogger(__name__)
 _ACTION: Final = "receive notifications"
 _WAIT_SECONDS: Final = 1
 _TOGETHER: Final = 10
-"""So many requests' messages are stored with one save of the global state."""
+"""Requests whose messages are stored with one save of the global state."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -222,7 +222,7 @@ class Pausing:
 _PARTITIONS = 300
 _DAY = timedelta(days=1)
 _FIRST = 3
-"""So many failures it takes at most until they count, where processes believe for a while that nothing fails."""
+"""The most failures until they count, where processes believe for a while that nothing fails."""
 
 
 class Failures:

@@ -209,7 +209,7 @@ class People:
 
 
 LARGE = 60
-"""So many blocks take more room than a partition's item has on DynamoDB."""
+"""Blocks that take more room than a partition's item has on DynamoDB."""
 
 
 def published(bench: Workbench, key: str = "k", status: PartitionStatus = S.COMPLETED) -> Partition:

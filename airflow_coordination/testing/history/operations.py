@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 
 class Kind(StrEnum):
-    """What was called. The words are those of ``protocol.md``."""
+    """The kind of a call. The words are those of ``protocol.md``."""
 
     CREATE = "create"
     ACQUIRE = "acquire"
@@ -53,7 +53,7 @@ HELD_BACK: Final = frozenset({Kind.ACQUIRE, Kind.STEAL})
 
 
 class Told(StrEnum):
-    """What the caller was told."""
+    """The answer that the caller got."""
 
     OK = "ok"
     NOTHING = "nothing"

@@ -43,7 +43,7 @@ _TEMPLATES: Final = files(__package__) / "policies"
 
 
 class Role(StrEnum):
-    """Who a policy is for."""
+    """The role that a policy is for."""
 
     SETUP = "setup"
     """Makes the table, checks it and switches TTL on: ``store.setup()``."""

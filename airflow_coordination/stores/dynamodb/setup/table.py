@@ -34,7 +34,7 @@ _CALL: Final = Call("set up the store")
 
 
 class Layout(StrEnum):
-    """What the index repeats, which decides what a write costs."""
+    """The layout of the index: what it repeats, which decides what a write costs."""
 
     NATIVE = "native"
     DATA_PREPPER = "data prepper"

@@ -57,7 +57,7 @@ _THEIRS: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class TakenOver:
-    """What a takeover did.
+    """The result of a takeover.
 
     :param statuses: how many leases it made ours, by the status they have now.
     :param unreadable: those of them that say something nobody can read, each with what it is.
@@ -71,7 +71,7 @@ class TakenOver:
 
 @dataclass(slots=True)
 class _Survey:
-    """What a look at the whole table finds before anything is written."""
+    """The survey of the whole table before anything is written."""
 
     found: int = 0
     sources: set[str] = field(default_factory=set)
