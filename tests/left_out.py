@@ -58,8 +58,8 @@ _OUTSIDE: Final[Mapping[str, tuple[str, ...]]] = {
 }
 _AIRFLOW: Final = "tests/integration/airflow/test_"
 _DRIVERS: Final[Mapping[str, tuple[str, str]]] = {
-    "three leases, killed": (f"{_AIRFLOW}crew.py", "test_a_retry_of_a_killed_task"),
-    "three leases, handed over": (f"{_AIRFLOW}crew.py", "test_l11_a_task_that_finds"),
+    "three leases, killed": (f"{_AIRFLOW}worker_pool.py", "test_a_retry_of_a_killed_task"),
+    "three leases, handed over": (f"{_AIRFLOW}worker_pool.py", "test_l11_a_task_that_finds"),
     "the package is sent": (f"{_AIRFLOW}store_from_elsewhere.py", "test_a_driver_that_gets_the_package"),
     "by configuration": (f"{_AIRFLOW}cluster_modes.py", "test_the_tenure_goes_by_configuration"),
     "no password": (f"{_AIRFLOW}secrets.py", "test_b4_a_drivers_jvm_event_log"),
