@@ -316,6 +316,9 @@ class _Made:
 def _takes_two(state: object, more: object) -> None: ...
 
 
+def _nothing(state: object) -> None: ...
+
+
 _NAMELESS: FunctionOfState = partial(_takes_two, more=1)
 
 
@@ -323,25 +326,49 @@ def pages() -> SupplierPages:
     return SupplierPages(lambda page: Created(created=len(page)), lambda state: None)
 
 
+_ONE_PARAMETER = "Give a function with one parameter, the global state: def supplier(state): …"
+_IDENTIFIERS = "Return or yield partition identifiers"
+
+
 @pytest.mark.parametrize(
-    ("refused", "field", "value"),
+    ("refused", "value", "message"),
     [
-        (lambda: identified(7), "supplier", 7),
-        (lambda: list(encoded("abc")), "partitions", "abc"),
-        (lambda: check_state(["a"]), "global_state", ["a"]),
-        (lambda: check_supplier(_Sees), "supplier", "_Sees"),
-        (lambda: check_supplier(7), "supplier", 7),
-        (lambda: check_supplier(_takes_two), "supplier", "_takes_two"),
-        (lambda: pages().run(lambda state: "abc", {}, int), "supplier", "abc"),
-        (lambda: pages().run(len, {}, int), "supplier", 0),
-        (lambda: pages().run(_NAMELESS, {}, int), "supplier", _NAMELESS),
+        (lambda: identified(7), 7, "supplier=7: gave int. Give keys, PartitionIdentifier or Checkpoint values"),
+        (lambda: list(encoded("abc")), "abc", "partitions='abc': is str, not a list. Give a list of keys"),
+        (lambda: check_state(["a"]), ["a"], "global_state=['a']: is list, not a JSON object. Give a dict"),
+        (
+            lambda: check_supplier(_Sees),
+            "_Sees",
+            "supplier='_Sees': is a class, not an object of it. Give _Sees(…)",
+        ),
+        (lambda: check_supplier(7), 7, f"supplier=7: cannot be called. {_ONE_PARAMETER}"),
+        (
+            lambda: check_supplier(_takes_two),
+            "_takes_two",
+            "supplier='_takes_two': cannot be called with the global state: missing a required argument: 'more'. "
+            f"{_ONE_PARAMETER}",
+        ),
+        (lambda: pages().run(lambda state: "abc", {}, int), "abc", f"supplier='abc': returned str. {_IDENTIFIERS}"),
+        (lambda: pages().run(len, {}, int), 0, f"supplier=0: returned int. {_IDENTIFIERS}"),
+        (
+            lambda: pages().run(_nothing, {}, int),
+            "_nothing",
+            "supplier='_nothing': returned nothing and left the global state as it was. "
+            f"{_IDENTIFIERS}; an empty list says that there are none",
+        ),
     ],
 )
-def test_a_refusal_of_a_supplier_says_what_was_given(refused: Callable[[], object], field: str, value: object) -> None:
+def test_a_refusal_of_a_supplier_word_for_word(refused: Callable[[], object], value: object, message: str) -> None:
     with pytest.raises(InvalidInputError) as error:
         refused()
-    assert (error.value.field, error.value.value) == (field, value)
-    assert error.value.remedy
+    assert error.value.value == value
+    assert str(error.value) == message
+
+
+def test_a_supplier_without_a_name_is_shown_itself() -> None:
+    with pytest.raises(InvalidInputError) as error:
+        pages().run(_NAMELESS, {}, int)
+    assert error.value.value is _NAMELESS
 
 
 def test_what_can_see_its_source_is_no_class_and_is_given_the_view(clock: FakeClock) -> None:

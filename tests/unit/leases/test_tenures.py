@@ -272,7 +272,9 @@ def test_an_answer_says_in_one_of_two_ways_until_when(
 def test_nothing_is_no_progress(c: SourceCoordinator, lease: Lease) -> None:
     with pytest.raises(ProgressStateError) as refused:
         c.save_progress_state(lease, None)
-    assert refused.value.field == "progress_state"
+    assert str(refused.value) == (
+        "progress_state=None: would wipe the saved progress. Save what is done so far, or use renew()"
+    )
 
 
 def test_s6_a_save_with_a_lost_answer_is_in_the_lease(store: InMemoryStore, clock: FakeClock, lease: Lease) -> None:
@@ -351,3 +353,43 @@ def test_head_records_that_are_not_heard_at_once_are_read_again(
     patient.complete(taken(patient, "a"), [TWO])
     [head] = store.heads(lease.partition.source)
     assert [block.digest for block in head.blocks][-1] == "two"
+
+
+@pytest.mark.parametrize(
+    ("deaf", "call", "action"),
+    [
+        ("get", lambda c, _: c.partition("a"), "read a partition"),
+        ("acquire_next", lambda c, _: c.get_next_partition(), "acquire a partition"),
+        ("find_nonce", lambda c, _: c._acquisition.look_for("nonce"), "look for an acquisition"),
+        ("heads", lambda c, lease: c.complete(lease, [TWO]), "read the head records"),
+    ],
+)
+def test_a_silence_says_in_words_what_could_not_be_done(
+    deaf: str,
+    call: Callable[[SourceCoordinator, Lease], object],
+    action: str,
+    store: InMemoryStore,
+    clock: FakeClock,
+    c: SourceCoordinator,
+    lease: Lease,
+) -> None:
+    c.close(lease, timedelta(seconds=1), {"row": 1}, [ONE])
+    clock.advance(2)
+    again = taken(c, "a")
+    with pytest.raises(StoreUnavailableError) as silence:
+        call(coordinator(silent(store, deaf), clock), again)
+    assert silence.value.action == action
+
+
+def test_a_write_that_an_earlier_call_left_unknown_is_named_as_such(
+    store: InMemoryStore, clock: FakeClock, lease: Lease
+) -> None:
+    lossy = silent(store, "write")
+    lossy.faults[1] = Fault.NOT_APPLIED
+    c = coordinator(lossy, clock)
+    actions = []
+    for _ in range(2):
+        with pytest.raises(OutcomeUnknownError) as unknown:
+            c.save_progress_state(lease, 1)
+        actions.append(unknown.value.action)
+    assert actions == ["save progress of 'a'", "settle the write before"]
