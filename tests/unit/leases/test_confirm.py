@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 
@@ -13,6 +14,8 @@ from airflow_coordination.leases import (
     Outcome,
     OutcomeUnknownError,
     PartitionNotFoundError,
+    PartitionNotOwnedError,
+    PartitionUpdateError,
     SourceCoordinator,
     StoreUnavailableError,
 )
@@ -24,6 +27,7 @@ from airflow_coordination.protocol.writes import Save
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
+from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.times import Randomness
 
 SOURCE = "flights"
@@ -129,8 +133,9 @@ def test_what_is_refused_without_a_reason_is_sent_again_until_the_deadline(
 ) -> None:
     lease = held(store, clock)
     refusal, began = Answer(False, now_of(store, lease)), clock.monotonic()
-    with pytest.raises(StoreUnavailableError, match="the store refuses it without a reason"):
+    with pytest.raises(StoreUnavailableError) as refused:
         settler(store, clock, 10).settle("save", save(lease), lease.chain, lambda: refusal)
+    assert refused.value.reason == "the store refuses it without a reason"
     assert 8 < clock.monotonic() - began <= 10
     assert lease.chain.unsettled is None
 
@@ -231,3 +236,28 @@ def test_z6_who_deleted_it_is_a_person_where_the_audit_is_silent(store: InMemory
     coordinator(store, clock).people.delete("a", by="ana", why="test")
     with pytest.raises(PartitionNotFoundError, match=r"was deleted by a person\."):
         coordinator(silent(store, "audit"), clock).complete(lease)
+
+
+def test_s6_what_the_store_cannot_do_after_a_lost_answer_is_not_known_and_says_why(
+    store: InMemoryStore, clock: FakeClock
+) -> None:
+    answers = iter(
+        [OutcomeUnknownError("save", "connection lost"), PartitionUpdateError("save", "a", "the disk is full")]
+    )
+
+    def send() -> object:
+        raise next(answers)
+
+    with pytest.raises(OutcomeUnknownError) as unknown:
+        settler(store, clock).repeat("save", send)
+    assert "the disk is full" in unknown.value.reason
+
+
+def test_s6_a_tenure_that_nobody_remembers_is_refused_and_the_partition_is_there(
+    store: InMemoryStore, clock: FakeClock
+) -> None:
+    """Its ending has left the ring: that is no reason to say that there is no such partition."""
+    lease = held(store, clock)
+    forgotten = replace(now_of(store, lease), nonce="another", token=99, ring=(None,) * RING_SIZE)
+    with pytest.raises(PartitionNotOwnedError, match="how this tenure ended is no longer known"):
+        settler(store, clock).settle("save", save(lease), lease.chain, lambda: Answer(False, forgotten))

@@ -35,6 +35,7 @@ from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from airflow_coordination.values.names import GLOBAL_STATE_KEY, compose_source
+from airflow_coordination.values.settings import CREATE_PAGE
 
 
 @pytest.fixture
@@ -394,6 +395,17 @@ def test_what_ends_with_its_checkpoint_leaves_the_state_of_that_one(clock: FakeC
         yield "a"
 
     assert pages().run(supplier, {}, lambda: None) == {"last": 1}
+
+
+def test_a_page_is_created_as_soon_as_it_is_full() -> None:
+    sizes = list[int]()
+
+    def create(page: list[object]) -> Created:
+        sizes.append(len(page))
+        return Created(created=len(page))
+
+    SupplierPages(create, lambda state: None).run(lambda state: (str(n) for n in range(CREATE_PAGE + 1)), {}, int)
+    assert sizes == [CREATE_PAGE, 1]
 
 
 def test_repeats_that_differ_are_told_once_each() -> None:

@@ -28,6 +28,7 @@ from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
 from airflow_coordination.values.accounting import Accounting
+from airflow_coordination.values.hints import Hint
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.times import Randomness
 
@@ -190,6 +191,91 @@ def test_where_the_step_has_acquired_nothing_its_own_key_is_asked_for(c: SourceC
     assert following.key == "b"
 
 
+def test_a_step_that_is_heard_is_all_that_is_sent(store: InMemoryStore, clock: FakeClock, lease: Lease) -> None:
+    sent = FaultyStore(store)
+    assert coordinator(sent, clock).complete_and_get_next(lease) is not None
+    assert sent.calls == ["complete_and_acquire"]
+
+
+def test_where_no_step_was_sent_nobody_looks_for_what_it_has_acquired(store: InMemoryStore, clock: FakeClock) -> None:
+    looks = FaultyStore(store, only=("find_nonce",))
+    coordinator(looks, clock)._acquisition.fused(None).acquired(heard=False)
+    assert looks.calls == []
+
+
+def test_s6_where_a_lost_step_may_have_missed_the_next_one_it_is_asked_for_again(
+    store: InMemoryStore, clock: FakeClock, lease: Lease
+) -> None:
+    """It was carried out while there was nothing, and its answer was lost."""
+    other = coordinator(store, clock, "other/dag/run/task/7/1")
+    taken(other, "b")
+    lossy = FaultyStore(store, {1: Fault.APPLIED}, only=("complete_and_acquire",))
+    fused = coordinator(lossy, clock)._acquisition.fused(None)
+    with pytest.raises(OutcomeUnknownError):
+        fused.send(other._core.tenures.prepare(lease, CompleteRequest(), []))
+    other.create_partitions(["c"])
+    following = fused.acquired(heard=False)
+    assert following is not None
+    assert following.key == "c"
+
+
+def test_a_hint_without_a_token_means_its_own_key(c: SourceCoordinator) -> None:
+    lease = c._acquisition.by_hint(Hint("b"))
+    assert lease is not None
+    assert lease.key == "b"
+
+
+def test_an_owner_that_has_said_nothing_of_itself_has_no_words(c: SourceCoordinator) -> None:
+    assert c._acquisition.tenancy().owner_details is None
+
+
+def test_where_there_is_nothing_one_request_says_so(store: InMemoryStore, clock: FakeClock) -> None:
+    asked = FaultyStore(store, only=("acquire_next",))
+    assert coordinator(asked, clock).get_next_partition() is None
+    assert asked.calls == ["acquire_next"]
+
+
+def test_s6_with_a_phantom_about_one_partition_is_taken_at_a_time(c: SourceCoordinator) -> None:
+    c._acquisition.abandon("never seen")
+    assert c.get_next_partition() is not None
+    assert [each.owner is None for each in c.partitions()] == [False, True]
+
+
+def test_s6_a_silence_after_a_phantom_was_given_back_says_what_could_not_be_done(
+    store: InMemoryStore, clock: FakeClock, c: SourceCoordinator, lease: Lease
+) -> None:
+    taken(c, "b")
+    deaf = silent(store, "acquire_next")
+    del deaf.faults[1]
+    late = coordinator(deaf, clock)
+    late._acquisition.abandon("never seen")
+    with pytest.raises(StoreUnavailableError) as silence:
+        late.get_next_partition()
+    assert silence.value.action == "acquire a partition"
+
+
+def test_nothing_is_sent_to_retake_from_somebody_else(store: InMemoryStore, clock: FakeClock, lease: Lease) -> None:
+    sent = FaultyStore(store, only=("acquire",))
+    assert coordinator(sent, clock, "other/dag/run/task/7/1")._acquisition.retake("a") is None
+    assert sent.calls == []
+
+
+def test_s6_a_theft_that_was_refused_may_come_late_and_one_that_was_not_has_come(
+    c: SourceCoordinator, store: InMemoryStore, clock: FakeClock, lease: Lease
+) -> None:
+    thief = coordinator(store, clock, "other/dag/run/task/7/1")
+    seen = c.partition("a")
+    assert seen is not None
+    assert thief._acquisition.steal(seen, lease.fence) is None
+    assert len(thief._acquisition._phantoms) == 1
+    assert thief.workers.ask(seen, timedelta(seconds=5))
+    clock.advance(6)
+    seen = c.partition("a")
+    assert seen is not None
+    assert thief._acquisition.steal(seen, lease.fence) is not None
+    assert len(thief._acquisition._phantoms) == 1
+
+
 def test_a_try_does_not_retake_from_itself(c: SourceCoordinator, lease: Lease) -> None:
     assert c._acquisition.retake("a") is None
     assert c._acquisition.retake("a", same_try=True) is not None
@@ -253,6 +339,7 @@ def test_a_renewed_lease_says_until_when_it_is_held(c: SourceCoordinator, clock:
     renewed = c.renew(lease)
     until = clock.now() + Settings().ownership_timeout
     assert (renewed.expires_at, renewed.partition.ownership_timeout) == (until, until)
+    assert renewed.chain.deadline == clock.monotonic() + Settings().ownership_timeout.total_seconds()
 
 
 @pytest.mark.parametrize("field", ["expires_at", "partition"])
@@ -393,3 +480,26 @@ def test_a_write_that_an_earlier_call_left_unknown_is_named_as_such(
             c.save_progress_state(lease, 1)
         actions.append(unknown.value.action)
     assert actions == ["save progress of 'a'", "settle the write before"]
+
+
+def test_s6_an_ending_whose_answer_was_lost_is_known_with_its_time(
+    store: InMemoryStore, clock: FakeClock, lease: Lease
+) -> None:
+    clock.advance(5)
+    coordinator(FaultyStore(store, {1: Fault.APPLIED}, only=("write",)), clock).complete(lease)
+    assert lease.ending is not None
+    assert (lease.ending.outcome, lease.ending.at is not None) == (Outcome.COMPLETED, True)
+
+
+def test_another_partitions_head_records_are_no_matter(
+    store: InMemoryStore, clock: FakeClock, c: SourceCoordinator, lease: Lease
+) -> None:
+    for one in (lease, taken(c, "b")):
+        c.close(one, timedelta(seconds=1), {"row": 1}, [ONE])
+    clock.advance(2)
+    c.complete(taken(c, "a"), [TWO])
+    c.complete(taken(c, "b"), [TWO])
+    heads = store.heads(lease.partition.source)
+    assert [(head.key, [block.digest for block in head.blocks]) for head in heads] == [
+        (key, ["one", "two"]) for key in ("a", "b")
+    ]
