@@ -6,8 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_coordination.planning.buckets import granularity
-from airflow_coordination.planning.compaction.skipping import behind_offset, skipped
 from airflow_coordination.planning.intervals import (
     ETERNITY,
     Interval,
@@ -19,7 +17,7 @@ from airflow_coordination.planning.intervals import (
     united,
     written,
 )
-from airflow_coordination.planning.periods import LAST, parse_period
+from airflow_coordination.planning.periods import LAST
 from airflow_coordination.values.input_errors import InvalidInputError
 
 
@@ -113,27 +111,6 @@ def test_united_and_what_is_left():
 def test_an_umbrella_of_nothing_is_refused():
     with pytest.raises(InvalidInputError, match=r"intervals=\[\]: is empty. Give at least one"):
         umbrella([])
-
-
-@pytest.mark.parametrize(
-    ("offset", "name", "start"),
-    [
-        ("P1D", None, "2017-12-02T03"),
-        ("P1D", "DAY", "2017-12-02"),
-        ("P1D", "MONTH", "2017-12-01"),
-        ("P0D", "MONTH", None),
-    ],
-)
-def test_an_offset_is_counted_from_the_data_and_rounded_down(offset, name, start):
-    """Druid issue 18780: with a granularity it was counted from the end of the newest bucket."""
-    latest = parse_moment("latest", "2017-12-03T03")
-    found = behind_offset(latest, parse_period("offset", offset), granularity("g", name) if name else None)
-    assert found == Interval(parse_moment("start", start or "2017-12-03T03"), latest)
-
-
-def test_nothing_is_skipped_for_an_offset_of_zero():
-    locked = of("2017-01-01/2017-01-02")
-    assert skipped(parse_moment("latest", "2017-12-03"), parse_period("offset", "P0D"), locked) == locked
 
 
 @pytest.mark.parametrize("text", ["2013-01-01T10:00", "2013-01-01T00:10", "2013-01-01T00:00:10", "2013-01-01T10"])

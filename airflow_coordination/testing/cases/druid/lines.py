@@ -6,6 +6,8 @@ each row that does not say otherwise.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 from airflow_coordination.planning.intervals import Interval, parse_interval
@@ -50,14 +52,16 @@ class Checks:
         return Result(section, case.text("id"), Verdict.DIFFERENT, expected, answer + more)
 
 
-def lines(case: Fields) -> list[Fields]:
+def lines(case: Fields, before: Mapping[str, Any] = MappingProxyType({})) -> list[Fields]:
     """Return the rows of a case, or the case itself as the only one.
 
     A name in both ``given`` and ``expect`` is ``expect.name`` where it is expected.
 
+    :param before: what is given besides, unless the case says otherwise.
+
     :raises InvalidInputError: when rows are no list of objects, or two lists of rows are not equally long.
     """
-    given, expect = dict(case.mapping("given")), dict(case.mapping("expect"))
+    given, expect = {**before, **case.mapping("given")}, dict(case.mapping("expect"))
     of_given, of_expect = _rows(case, "given", given), _rows(case, "expect", expect)
     shared = _merged(given, expect)
     if of_given is None and of_expect is None:
