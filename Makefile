@@ -38,20 +38,34 @@ SHARE := 0.1
 SECONDS := 15
 
 .PHONY: test
-test: .venv/ready ## Everything that CI runs
-	@scripts/system_packages.sh java postgresql pgbouncer chromium
-	@$(MAKE) --no-print-directory -j 3 --output-sync=target lint test-without-airflow engines
+test: ## Everything that CI runs
+	@$(MAKE) --no-print-directory -j 2 --output-sync=target .venv/ready packages
+	@$(MAKE) --no-print-directory -j 5 --output-sync=target lint test-without-airflow engines
 	@$(MAKE) --no-print-directory test-suite
 
 .PHONY: test-all
 test-all: ## Everything there is but `make proof`: also every mutant, moto, both demos, two million simulated calls
 	@$(MAKE) test SHORT= TRIED= SHARE=1 SECONDS=
 
-.PHONY: engines
-engines: .venv/ready
+# What pip cannot install, while uv installs what it can.
+.PHONY: packages
+packages:
+	@scripts/system_packages.sh java postgresql pgbouncer chromium
+
+# Side by side in `make test`: two wait for the network, one computes.
+.PHONY: engines servers jars npm archive
+engines: jars npm archive
+
+servers:
 	@scripts/system_packages.sh java postgresql pgbouncer
+
+jars: .venv/ready servers
 	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws kafka opensearch spark-kafka
+
+npm: .venv/ready
 	@$(BIN)/python scripts/npm_packages.py kinesis
+
+archive: .venv/ready servers
 	@$(RUN) python scripts/spark_archive.py
 
 .PHONY: test-suite

@@ -13,7 +13,7 @@ import re
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +21,10 @@ from tests.mutants.due import changed_since, since
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reliability.md"
+
+
+WHOLE: Final = 2
+"""So many rows that go by parts are tried whole if what they try has changed: what a small landing touches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,8 @@ class LeftOut:
     :param turns: of these each commit tries one: a name, and the pattern of the IDs of its tests.
     :param files: by the turns' names, patterns of the files that it tries: among those that have changed, if any has,
         a commit chooses its turn. So a change of one is tried on that one, and a change of all costs no more.
+    :param parts: into so many parts its tests are dealt out by the digests of their IDs; each commit tries one. Where
+        files of ``files`` have changed all are tried, but not in a landing that is one for more than ``WHOLE`` rows.
     :param unless: patterns of files. As long as they are as they were when the proof last ran, CI tries none of it.
     """
 
@@ -41,11 +47,24 @@ class LeftOut:
     tried: str
     turns: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    parts: int = 1
     unless: tuple[str, ...] = ()
 
-    def holds(self, node: str) -> bool:
-        """Return whether a test is one of these, by its ID."""
-        return any(node == place or node.startswith((f"{place}/", f"{place}::")) for place in self.places)
+    def decides(self, node: str) -> bool:
+        """Return whether it is for this row to say if CI tries a test, by its ID."""
+        if not node.startswith(_beginnings(self.places)):
+            return False
+        of_a_turn = any(re.search(pattern, node) for pattern in self.turns.values())
+        return of_a_turn or self.parts > 1 or bool(self.unless)
+
+    def touched(self, changed: Collection[str]) -> list[str]:
+        """Return the names of ``files`` of which one has changed."""
+        return [name for name, patterns in self.files.items() if any(map(partial(fnmatch.filter, changed), patterns))]
+
+
+@cache
+def _beginnings(places: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(f"{place}{mark}" for place in places for mark in ("/", "::"))
 
 
 _OUTSIDE: Final[Mapping[str, tuple[str, ...]]] = {
@@ -56,6 +75,12 @@ _OUTSIDE: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "OpenSearch": ("tests/integration/sinks/test_opensearch.py", "tests/integration/sinks/test_opensearch_faults.py"),
 }
+
+
+def _files_of(*rooms: str) -> tuple[str, ...]:
+    return tuple(f"airflow_coordination/{room}/*" for room in rooms)
+
+
 _AIRFLOW: Final = "tests/integration/airflow/test_"
 _DRIVERS: Final[Mapping[str, tuple[str, str]]] = {
     "three leases, killed": (f"{_AIRFLOW}worker_pool.py", "test_a_retry_of_a_killed_task"),
@@ -157,7 +182,7 @@ ROWS: Final = (
     LeftOut(
         "sixteen writers at once, in the kit",
         tuple(f"tests/conformance/test_{name}.py" for name in _KIT),
-        "on one of four stores; two at once on all",
+        "on one of four stores; two at once as the rest of the kit",
         turns={name: rf"/test_{name}\.py::.*\[16\]" for name in _KIT},
     ),
     LeftOut(
@@ -190,6 +215,16 @@ ROWS: Final = (
         },
     ),
     LeftOut(
+        "children left to sweeps",
+        ("tests/integration/families/test_crossing.py",),
+        "one of three",
+        turns={
+            "more than a transaction takes": "::test_s20_what_a_transaction_does_not_take_a_sweep_finds",
+            "after a reset": "::test_s19_who_is_created_after_a_reset_is_not_released",
+            "by a sweep that goes on": "::test_s19_nor_by_a_sweep_that_goes_on",
+        },
+    ),
+    LeftOut(
         "random schedules on DynamoDB Local",
         ("tests/integration/dynamodb/test_schedules.py",),
         "two seeds of eight",
@@ -206,7 +241,46 @@ ROWS: Final = (
             "follow-ups on S3": r"::test_s27_killed_at_every_point.*\[S3\]",
         },
     ),
-    LeftOut("a hundred thousand objects in one note", ("tests/integration/follow_ups/test_many.py",), "ten thousand"),
+    LeftOut(
+        "the kit on PostgreSQL and DynamoDB Local",
+        ("tests/conformance/test_dynamodb.py", "tests/conformance/test_postgresql.py"),
+        "half of it on each; in memory and on SQLite all of it",
+        parts=2,
+        files={"all": ("airflow_coordination/stores/*", "airflow_coordination/testing/conformance/*")},
+    ),
+    LeftOut(
+        "Spark",
+        tuple(f"tests/integration/{name}" for name in ("spark", "spark_connect", "spark_s3")),
+        "half of the tests",
+        parts=2,
+        files={"all": _files_of("delivery", "outputs", "spark", "systems/spark")},
+    ),
+    LeftOut(
+        "tasks in an Airflow",
+        ("tests/integration/airflow",),
+        "half of the tests",
+        parts=2,
+        files={"all": _files_of("decorators", "hooks", "operators", "sensors", "submission", "triggers")},
+    ),
+    LeftOut(
+        "what only DynamoDB is asked",
+        ("tests/integration/dynamodb",),
+        "half of the tests",
+        parts=2,
+        files={"all": _files_of("stores/dynamodb")},
+    ),
+    LeftOut(
+        "what only SQL is asked",
+        ("tests/integration/stores", "tests/integration/upgrade"),
+        "half of the tests",
+        parts=2,
+        files={"all": _files_of("stores/sql")},
+    ),
+    LeftOut(
+        "a hundred thousand objects in one note",
+        ("tests/integration/follow_ups/test_many.py", "tests/integration/follow_ups/test_s3.py"),
+        "ten thousand files; of S3 two requests of a hundred",
+    ),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
     LeftOut("the board at a million partitions", ("tests/browser/test_large.py",), "at 240,000"),
 )
@@ -218,10 +292,18 @@ class Choice:
 
     :param out: the patterns of the IDs of what it leaves out.
     :param said: what it tries and why, in words; empty where the row's own words say it.
+    :param part: the number of the part that it tries, and of how many.
     """
 
     out: tuple[str, ...] = ()
     said: str = ""
+    part: tuple[int, int] = (0, 1)
+
+    def leaves_out(self, node: str) -> bool:
+        """Return whether a test is left out, by its ID."""
+        number, parts = self.part
+        in_part = parts == 1 or _dealt(node, parts) == number
+        return not in_part or any(re.search(pattern, node) for pattern in self.out)
 
 
 class Choices:
@@ -233,12 +315,19 @@ class Choices:
     """
 
     def __init__(self, commit: str | None, seen: Mapping[str, str], changed: Collection[str] = ()) -> None:
-        self._of = {row.name: _choice(row, commit, seen.get(row.name), changed) for row in ROWS}
+        touched = {row.name for row in ROWS if row.parts > 1 and row.touched(changed)}
+        whole = touched if len(touched) <= WHOLE else set[str]()
+        self._of = {
+            row.name: _part(row, commit, whole=row.name in whole)
+            if row.parts > 1
+            else _choice(row, commit, seen.get(row.name), changed)
+            for row in ROWS
+        }
 
     def leaves_out(self, node: str) -> bool:
-        """Return whether a test is left out, by its ID."""
-        out = (pattern for row in ROWS if row.holds(node) for pattern in self._of[row.name].out)
-        return any(re.search(pattern, node) for pattern in out)
+        """Return whether a test is left out, by its ID. The first row that decides about it does so alone."""
+        row = next((row for row in ROWS if row.decides(node)), None)
+        return row is not None and self._of[row.name].leaves_out(node)
 
     def __iter__(self) -> Iterator[str]:
         """Yield a line for each row of which this commit decides something."""
@@ -273,12 +362,24 @@ def _choice(row: LeftOut, commit: str | None, seen: str | None, changed: Collect
         return Choice((), f"tried: its files are not those that make proof saw last ({now})")
     if not row.turns or commit is None:
         return Choice()
-    touched = [name for name, patterns in row.files.items() if any(map(partial(fnmatch.filter, changed), patterns))]
+    touched = row.touched(changed)
     among = touched or list(row.turns)
-    chosen = among[int(hashlib.sha256(f"{commit} {row.name}".encode()).hexdigest(), 16) % len(among)]
+    chosen = among[_dealt(f"{commit} {row.name}", len(among))]
     out = tuple(pattern for name, pattern in row.turns.items() if name != chosen)
     of = f", of {len(touched)} that have changed" if touched else ""
     return Choice(out, f"{chosen}, whose turn it is on commit {commit[:9]}{of}")
+
+
+def _part(row: LeftOut, commit: str | None, *, whole: bool) -> Choice:
+    if whole or commit is None:
+        return Choice(said="all, for what it tries has changed" if whole else "")
+    number = _dealt(f"{commit} {row.name}", row.parts)
+    return Choice(said=f"part {number + 1} of {row.parts} on commit {commit[:9]}", part=(number, row.parts))
+
+
+def _dealt(text: str, among: int) -> int:
+    """Return a number below ``among`` that is the same on every machine."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % among
 
 
 def _commit() -> str | None:

@@ -15,7 +15,8 @@ from tests.proof.ledger import Ledger
 
 COMMITS = [f"{number:040x}" for number in range(40)]
 TURNS = [row for row in ROWS if row.turns]
-PREFERRING = [row for row in ROWS if row.files]
+PREFERRING = [row for row in TURNS if row.files]
+PARTED = [row for row in ROWS if row.parts > 1]
 ASKING = [row for row in ROWS if row.unless]
 by_name = {"ids": lambda row: row.name}
 
@@ -58,6 +59,7 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
             "postgresql": f"{row.places[1]}::test_s20_no_child_is_left_waiting[60-postgresql]",
             "sqlite": f"{row.places[0]}::test_s19_s20_each_comes_after_its_parents[sqlite-400-3]",
         }[name],
+        "children left to sweeps": lambda name: f"{row.places[0]}{row.turns[name]}",
         "random schedules on DynamoDB Local": lambda name: f"{row.places[0]}::test_every_promise_holds[{name[6]}]",
         "a death at every request, and at every step of a follow-up": lambda name: {
             "before a request": f"{row.places[0]}::test_l1_a_process_killed_at_any_request_loses[CRASH_BEFORE]",
@@ -75,8 +77,8 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
     )
 
 
-def test_two_writers_at_once_are_always_tried() -> None:
-    two = "tests/conformance/test_postgresql.py::TestPostgresql::test_e17_s1_writers[2]"
+def test_in_memory_and_on_sqlite_the_kit_is_always_tried() -> None:
+    two = "tests/conformance/test_sqlite.py::TestSqlite::test_e17_s1_writers[2]"
     assert not any(Choices(commit, {}).leaves_out(two) for commit in COMMITS)
 
 
@@ -104,8 +106,37 @@ def test_of_what_has_changed_one_is_tried(row: LeftOut) -> None:
     assert {line.partition(",")[0] for line in said} == {f"{row.name}: {name}" for name in row.turns}
 
 
+def tried_of(row: LeftOut, commit: str, changed: frozenset[str] = frozenset()) -> set[str]:
+    nodes = {f"{place}/test_a.py::test_b[{number}]" for place in row.places for number in range(40)}
+    choices = Choices(commit, {}, changed)
+    return {node for node in nodes if not choices.leaves_out(node)}
+
+
+@pytest.mark.parametrize("row", PARTED, **by_name)
+def test_each_test_is_in_one_part_and_each_part_comes_to_its_turn(row: LeftOut) -> None:
+    parts = {frozenset(tried_of(row, commit)) for commit in COMMITS[:12]}
+    assert len(parts) == row.parts
+    assert sum(map(len, parts)) == len(frozenset().union(*parts)) == 40 * len(row.places)
+    assert min(map(len, parts)) > 10 * len(row.places)
+
+
+def touched(rows: list[LeftOut]) -> frozenset[str]:
+    return frozenset(row.files["all"][0].replace("*", "any.py") for row in rows)
+
+
+def test_what_a_small_landing_touches_is_tried_whole() -> None:
+    """Of a large one no more than of any other."""
+    rows = [row for row in PARTED if "stores" not in row.files["all"][0]]
+    for row in rows:
+        assert all(list(left_out.ROOT.glob(pattern.removesuffix("*"))) for pattern in row.files["all"])
+        assert len(tried_of(row, COMMITS[0], touched([row]))) == 40 * len(row.places)
+        assert f"{row.name}: all, for what it tries has changed" in Choices(COMMITS[0], {}, touched([row]))
+    assert len(PARTED) > left_out.WHOLE
+    assert tried_of(rows[0], COMMITS[0], touched(PARTED)) == tried_of(rows[0], COMMITS[0])
+
+
 def test_where_nothing_tells_the_commit_all_is_tried() -> None:
-    assert not any(Choices(None, {}).leaves_out(place) for row in TURNS for place in row.places)
+    assert not any(Choices(None, {}).leaves_out(place) for row in TURNS + PARTED for place in row.places)
 
 
 def test_the_other_tests_of_a_file_are_always_tried() -> None:
