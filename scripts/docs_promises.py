@@ -71,6 +71,15 @@ PROMISES = {
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
 
+MODELLED = {
+    "S21": "An overlay changes no reader's rows, whatever publishes, pauses or repeats meanwhile.",
+    "S24": "Ingest and reading go on when no duty ever runs.",
+}
+"""Of overlays, which are not built: nothing but a model (``docs/explanation/model.md``) says yet that they can be kept.
+
+With the code a row goes to the others, and tests outside of the model are named after it.
+"""
+
 PARTLY = {"S13": "(It holds for what goes through `lease.deliver`. What a source does afterwards is S27.)"}
 """Where a promise ends."""
 

@@ -96,9 +96,13 @@ _RULES: Final = "airflow_coordination/protocol/"
 ROWS: Final = (
     LeftOut(
         "the model's search",
-        ("tests/model/test_model.py",),
+        ("tests/model/test_model.py", "tests/model/overlays/test_overlays.py"),
         "where the rules or the model have changed",
-        unless=(*(f"{_RULES}{name}.py" for name in ("algebra", "rules", "transitions")), "tests/model/*.py"),
+        unless=(
+            *(f"{_RULES}{name}.py" for name in ("algebra", "rules", "transitions")),
+            "tests/model/**/*.py",
+            "tests/model/**/*.txt",
+        ),
     ),
     LeftOut(
         "the kit on the simulated DynamoDB",

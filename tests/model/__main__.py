@@ -1,6 +1,6 @@
-"""``python -m tests.model``: explore everything, and print what was found as a table.
+"""``python -m tests.model``: explore everything, and print what was found as a table: first leases, then overlays.
 
-``--minutes 30`` takes the wide bounds, each scenario for its share of the time; ``--only H3 S2`` takes some of them;
+``--minutes 30`` takes the wide bounds, each scenario for its share of the time; ``--only H3 O2`` takes some of them;
 ``--traces`` prints the shortest way to each violation.
 """
 
@@ -9,17 +9,19 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from tests.model.explorer import Explorer, Result
-from tests.model.full import FULL
-from tests.model.holes import HOLES
-from tests.model.rules import Scenario
+from tests.model import full, holes
+from tests.model.explorer import Explorer, Result, World
+from tests.model.leases import Leases
+from tests.model.overlays import holes as overlays
+from tests.model.overlays.world import Overlays
 
 MOST_STATES = 1_500_000
 """About a gigabyte."""
@@ -31,7 +33,7 @@ class Run:
 
     name: str
     title: str
-    scenario: Scenario
+    world: World
     finds: bool = False
 
     def fails(self, result: Result) -> bool:
@@ -41,13 +43,17 @@ class Run:
 
 def runs(only: list[str], *, wide: bool) -> Iterator[Run]:
     """Yield what is to be explored."""
-    for hole in HOLES:
-        if not only or hole.name in only:
-            yield Run(hole.name, f"without: {hole.title}", hole.loosened, finds=True)
-            yield Run(hole.name, f"with: {hole.title}", hole.scenario)
-    for full in FULL:
-        if not only or full.name in only:
-            yield Run(full.name, full.wide.name.partition(" ")[2], full.wide if wide else full.small)
+    for run in (*_runs(Leases, holes.HOLES, full.FULL, wide), *_runs(Overlays, overlays.HOLES, overlays.FULL, wide)):
+        if not only or run.name in only:
+            yield run
+
+
+def _runs(world: Callable[[Any], World], pairs: Iterable[Any], together: Iterable[Any], wide: bool) -> Iterator[Run]:
+    for pair in pairs:
+        yield Run(pair.name, f"without: {pair.title}", world(pair.loosened), finds=True)
+        yield Run(pair.name, f"with: {pair.title}", world(pair.scenario))
+    for each in together:
+        yield Run(each.name, each.wide.name.partition(" ")[2], world(each.wide if wide else each.small))
 
 
 def row(run: Run, result: Result) -> tuple[str, ...]:
@@ -60,13 +66,15 @@ def row(run: Run, result: Result) -> tuple[str, ...]:
 
 def explore(chosen: list[Run], minutes: float | None, console: Console, *, traces: bool) -> bool:
     """Explore one after the other, show the table as it grows, and return whether all was as it should be."""
-    table = Table("", "scenario", "states", "edges", "depth", "seconds", "violations", title="The lease protocol")
+    table = Table(
+        "", "scenario", "states", "edges", "depth", "seconds", "violations", title="The lease protocol, and overlays"
+    )
     ends, good = time.monotonic() + (minutes or 0) * 60, True
     with Live(table, console=console, auto_refresh=False) as live:
         for number, run in enumerate(chosen):
             share = (ends - time.monotonic()) / (len(chosen) - number)
             until = time.monotonic() + share if minutes else float("inf")
-            result = Explorer(run.scenario, MOST_STATES, until).run()
+            result = Explorer(run.world, MOST_STATES, until).run()
             good &= not run.fails(result)
             table.add_row(*row(run, result))
             live.refresh()
@@ -79,7 +87,7 @@ def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.model", description=__doc__)
     parser.add_argument("--minutes", type=float, help="explore the wide bounds for so long in all")
-    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="only these: H3 A1 S2")
+    parser.add_argument("--only", nargs="*", default=[], metavar="NAME", help="only these: H3 A1 O2")
     parser.add_argument("--traces", action="store_true", help="print the shortest way to each violation")
     given = parser.parse_args()
     chosen = list(runs(given.only, wide=given.minutes is not None))

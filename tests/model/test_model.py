@@ -7,6 +7,7 @@ import pytest
 from tests.model.explorer import Explorer
 from tests.model.full import FULL, Full
 from tests.model.holes import HOLES, Hole
+from tests.model.leases import Leases
 
 pytestmark = pytest.mark.slow
 
@@ -20,20 +21,20 @@ each_hole = pytest.mark.parametrize(
 
 @each_hole
 def test_without_its_rule_a_promise_is_broken(hole: Hole) -> None:
-    found = Explorer(hole.loosened).run()
+    found = Explorer(Leases(hole.loosened)).run()
     assert hole.expect in found.violation
     assert found.trace, "it is shown how"
 
 
 @each_hole
 def test_with_the_rule_none_is(hole: Hole) -> None:
-    found = Explorer(hole.scenario).run()
+    found = Explorer(Leases(hole.scenario)).run()
     assert not found.violation, "\n".join([found.violation, *found.trace])
     assert found.complete
 
 
 @pytest.mark.parametrize("full", FULL, ids=lambda full: full.name)
 def test_all_rules_together_keep_every_promise(full: Full) -> None:
-    found = Explorer(full.small).run()
+    found = Explorer(Leases(full.small)).run()
     assert not found.violation, "\n".join([found.violation, *found.trace])
     assert found.complete

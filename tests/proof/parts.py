@@ -99,7 +99,7 @@ def model(seconds: float, ledger: Ledger, say: Say) -> None:
     wrong = []
     for number, one in enumerate(chosen):
         share = (ends - time.monotonic()) / (len(chosen) - number)
-        result = Explorer(one.scenario, MOST_STATES, time.monotonic() + share).run()
+        result = Explorer(one.world, MOST_STATES, time.monotonic() + share).run()
         states, edges, complete = states + result.states, edges + result.edges, complete + result.complete
         wrong += [one.name] if one.fails(result) else []
     figures = {"scenarios": len(chosen), "complete": complete, "states": states, "edges": edges, "wrong": wrong}
