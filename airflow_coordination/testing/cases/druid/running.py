@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
+from airflow_coordination.testing.cases.druid.balancing import balancing_line
+from airflow_coordination.testing.cases.druid.cleaning import cleanup_line
 from airflow_coordination.testing.cases.druid.lines import Checks, lines
+from airflow_coordination.testing.cases.druid.losing import availability_line
+from airflow_coordination.testing.cases.druid.ruling import rules_line
 from airflow_coordination.testing.cases.druid.runs import runs_line
 from airflow_coordination.testing.cases.druid.searching import search_line
 from airflow_coordination.testing.cases.druid.slots import slots_line
@@ -20,6 +24,10 @@ AREAS: Final[MappingProxyType[str, Callable[[Fields, Checks], None]]] = MappingP
         "compaction_search": search_line,
         "compaction_slots": slots_line,
         "compaction_run": runs_line,
+        "rules": rules_line,
+        "cleanup": cleanup_line,
+        "balancing": balancing_line,
+        "availability": availability_line,
     }
 )
 """What a case can be about, and what runs a line of it."""

@@ -1,0 +1,1 @@
+"""Where copies lie: which to make and to drop, and how locations come to be used alike."""

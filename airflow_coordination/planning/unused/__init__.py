@@ -1,0 +1,1 @@
+"""What nobody reads any more: what may be marked so, and what may be deleted."""
