@@ -117,7 +117,7 @@ class Deliveries:
             raise self._error()
         return self.counted
 
-    def settled(self, outcome: object) -> object:
+    def allowed(self, outcome: object) -> object:
         """Return the outcome that a function's result may have.
 
         :raises NegativeAcknowledgmentError: in the place of a good one, unless the partition is to be given up.

@@ -25,7 +25,7 @@ from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_pool import BalancedPool
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
-from airflow_coordination.spark.why_ended import Why, settled, told
+from airflow_coordination.spark.why_ended import Why, in_words, more_exactly
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.objects.storage import normal_root
@@ -215,11 +215,11 @@ def run_to_the_end(course: Course, coordinator: SourceCoordinator) -> tuple[list
             log.info("Source %s: this drain ends because %s", shown(coordinator.source), course.why)
             return endings, course.why, None
         left = coordinator.looking.outlook()
-        why = settled(course.why, left)
+        why = more_exactly(course.why, left)
         in_vain = 0 if begun else in_vain + 1
         if why is not Why.UNREACHED or in_vain > MOST_IN_VAIN:
             level = logging.WARNING if why is Why.UNREACHED else logging.INFO
-            log.log(level, "Source %s: this drain ends because %s (%s)", shown(coordinator.source), why, told(left))
+            log.log(level, "Source %s: this drain ends because %s (%s)", shown(coordinator.source), why, in_words(left))
             return endings, why, left
         if in_vain:
             time.sleep(LOOK_PAUSE)

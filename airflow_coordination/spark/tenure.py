@@ -188,7 +188,7 @@ class _Tenure:
                 work = partial(call_in_this_process, self._function, self._driver.spark, self._seen)
                 result = self._interruption.call(work, lambda: not self._driver.alone or has_jvm(self._driver.spark))
                 self._seen.check_no_open_block("end the tenure")
-                outcome = self._seen.deliveries.settled(result)
+                outcome = self._seen.deliveries.allowed(result)
                 if isinstance(outcome, Complete | Close):
                     self._seen.check_blocks()
                     self._note(outcome)
@@ -222,10 +222,10 @@ class _Tenure:
         if isinstance(reason, PartitionNotOwnedError | PartitionNotFoundError):
             return self._lost(reason)
         if isinstance(result, Complete | Close | GiveUp):
-            return self._settle(result)
+            return self._end_with(result)
         if isinstance(reason, CoordinationError):  # the store was not heard in time: only it can say what holds now
             log.error("The work on partition %r was cut short: %s", self._lease.key, reason)
-            return replace(self._settle(GiveUp(str(reason))), cut=True)
+            return replace(self._end_with(GiveUp(str(reason))), cut=True)
         if isinstance(reason, JvmGoneError):
             return self._fail(reason, reason)
         if isinstance(reason, Stopped):
@@ -242,7 +242,7 @@ class _Tenure:
         """
         return replace(self._give_up(GiveUp(str(problem), retry_after), None), problem=problem)
 
-    def _settle(self, outcome: PartitionOutcome) -> Ended:
+    def _end_with(self, outcome: PartitionOutcome) -> Ended:
         try:
             return self._apply(outcome)
         except (InvalidInputError, PartitionUpdateError) as error:

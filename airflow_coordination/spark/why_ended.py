@@ -26,7 +26,7 @@ _SAID: Final = ("claimable", "assigned", "waiting", "blocked", "parked", "comple
 _WORDS: Final = {"claimable": "can be acquired", "assigned": "are held", "waiting": "wait for their time"}
 
 
-def settled(why: Why, left: Outlook) -> Why:
+def more_exactly(why: Why, left: Outlook) -> Why:
     """Return the reason more exactly, by what is left when nothing was to be had.
 
     :param left: a look at the source after that.
@@ -40,7 +40,7 @@ def settled(why: Why, left: Outlook) -> Why:
     return Why.BLOCKED if left.blocked and not (left.assigned or left.waiting) else why
 
 
-def told(left: Outlook) -> str:
+def in_words(left: Outlook) -> str:
     """Return what is left in a few words: ``2 are held, 1 parked, 7 completed``."""
     numbers = [(getattr(left, name), _WORDS.get(name, name)) for name in _SAID]
     said = ", ".join(f"{number:,} {word}" for number, word in numbers if number) or "nothing was ever created"

@@ -65,7 +65,7 @@ def _without_secrets(error: BaseException) -> str:
     return printable(text, keep="\n\t") or type(error).__name__
 
 
-def settle(coordinator: SourceCoordinator, lease: Lease, tenures: TenureBook, end: SubmissionEnd) -> bool:
+def finish(coordinator: SourceCoordinator, lease: Lease, tenures: TenureBook, end: SubmissionEnd) -> bool:
     """End the tenures that their driver left open, so that their leases are free at once; note how they ended.
 
     The newest is looked up in any case. Only what the store shows as this task's own is ended.

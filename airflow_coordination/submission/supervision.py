@@ -1,4 +1,4 @@
-"""The supervision of one submission: from its start to its settled tenures, wherever its driver runs."""
+"""The supervision of one submission: from its start to the endings of its tenures, wherever its driver runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.submission.client_mode import ClientMode
 from airflow_coordination.submission.cluster_mode import ClusterMode
 from airflow_coordination.submission.driver_inputs import DriverInputs
-from airflow_coordination.submission.finish import SubmissionEnd, raise_for_endings, settle
+from airflow_coordination.submission.finish import SubmissionEnd, finish, raise_for_endings
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
 from airflow_coordination.submission.task_instance import TaskMemory, show_partition, tell_outlets
 from airflow_coordination.submission.tenure_book import TenureBook
@@ -62,8 +62,8 @@ def check_concurrency(places: int, application: Application, *, balanced: bool =
 
 
 @dataclass(frozen=True, slots=True)
-class _Settled:
-    """The state of a submission once its task has settled it.
+class _Finished:
+    """The state of a submission once its task has finished it.
 
     :param end: its end, as the task saw it.
     :param over: false if its driver goes on without this task.
@@ -76,7 +76,7 @@ class _Settled:
 
 
 class Supervision:
-    """Watches over one submission to its end, and settles its tenures.
+    """Watches over one submission to its end, and finishes its tenures.
 
     :param hook: submits.
     :param mode: where its driver runs.
@@ -104,7 +104,7 @@ class Supervision:
         submit: Callable[[], object],
         further: Sequence[Lease] = (),
     ) -> TenureBook:
-        """Submit, watch over the driver, settle, and return the tenures if all ended well.
+        """Submit, watch over the driver, finish, and return the tenures if all ended well.
 
         :param lease: the first one.
         :param inputs: for the driver, with the tenure.
@@ -140,32 +140,32 @@ class Supervision:
             error, self._hook.stopped = raised, True
             raise
         finally:
-            settled = self._settle(lease, watch, error)
+            finished = self._finish(lease, watch, error)
         show_partition(context, watch.tenures.label)
-        self._raise_for(lease, watch, settled)
+        self._raise_for(lease, watch, finished)
         tell_outlets(context, watch.tenures.done)
 
-    def _settle(self, lease: Lease, watch: Watch, error: BaseException | None) -> _Settled:
+    def _finish(self, lease: Lease, watch: Watch, error: BaseException | None) -> _Finished:
         """End the tenures that the driver left open, unless it goes on without this task."""
         application = self._application
         stopped = self._hook.stopped or watch.lost is not None
         over = self._mode.is_over(watch, error, stopped=stopped)
         end = SubmissionEnd(watch.began, stopped, error, application.complete_on_success, application.begins)
-        return _Settled(end, over, over and settle(self._coordinator, lease, watch.tenures, end))
+        return _Finished(end, over, over and finish(self._coordinator, lease, watch.tenures, end))
 
-    def _raise_for(self, lease: Lease, watch: Watch, settled: _Settled) -> None:
+    def _raise_for(self, lease: Lease, watch: Watch, finished: _Finished) -> None:
         """Raise what the submission deserves, from what it raised itself."""
-        error, stopped = settled.end.error, self._hook.stopped
+        error, stopped = finished.end.error, self._hook.stopped
         if watch.lost is not None:
             raise watch.lost from error
-        if error is not None and (stopped or not settled.over):
+        if error is not None and (stopped or not finished.over):
             raise error
-        if settled.not_begun:
-            reason = watch.problem or settled.end.reason
+        if finished.not_begun:
+            reason = watch.problem or finished.end.reason
             raise DeploymentError(f"Partition {shown(lease.key)} was not begun: {reason}", _LOOK) from error
         raise_for_endings(self._coordinator, watch.tenures, error, stopped=stopped)
         if error is not None:
-            self._check_drained(watch, settled.end)
+            self._check_drained(watch, finished.end)
 
     def _check_drained(self, watch: Watch, end: SubmissionEnd) -> None:
         """Look whether a driver that ended badly, though no tenure of it did, may have left work undone."""

@@ -42,10 +42,10 @@ def deliveries() -> Deliveries:
 
 @pytest.mark.parametrize("outcome", [*GOOD_ENDINGS, GiveUp("later"), None, 7])
 def test_without_deliveries_and_after_good_ones_every_outcome_stands(deliveries, outcome):
-    assert deliveries.settled(outcome) is outcome
+    assert deliveries.allowed(outcome) is outcome
     deliveries.add(GOOD, "fail", TO_SEARCH)
     deliveries.checked()
-    assert deliveries.settled(outcome) is outcome
+    assert deliveries.allowed(outcome) is outcome
 
 
 @pytest.mark.parametrize("outcome", GOOD_ENDINGS)
@@ -53,7 +53,7 @@ def test_s13_no_good_ending_after_a_negative_delivery(deliveries, outcome):
     for each in (GOOD, BAD, GOOD):
         deliveries.add(each, "fail", TO_SEARCH)
     with pytest.raises(NegativeAcknowledgmentError) as raised:
-        deliveries.settled(outcome)
+        deliveries.allowed(outcome)
     assert str(raised.value) == (
         "Not every record of partition 'p' was delivered: sink 'search' failed for 3 record(s), first: 429. Nothing "
         "after the last save counts. Mend the sink, or give dead_letters=… for records that it will never take"
@@ -65,20 +65,20 @@ def test_s13_no_good_ending_after_a_negative_delivery(deliveries, outcome):
 
 def test_giving_up_is_a_way_out_that_is_asked_for(deliveries):
     deliveries.add(BAD, "give up", TO_SEARCH)
-    assert deliveries.settled(GOOD_ENDINGS[0]) == GiveUp(str(NegativeAcknowledgmentError("p", BAD.problems)))
+    assert deliveries.allowed(GOOD_ENDINGS[0]) == GiveUp(str(NegativeAcknowledgmentError("p", BAD.problems)))
 
 
 @pytest.mark.parametrize("outcome", [GiveUp("later"), None])
 def test_other_outcomes_stay_what_they_are(deliveries, outcome):
     deliveries.add(BAD, "fail", TO_SEARCH)
-    assert deliveries.settled(outcome) is outcome
+    assert deliveries.allowed(outcome) is outcome
 
 
 @pytest.mark.parametrize("outcome", GOOD_ENDINGS)
 def test_d1_no_good_ending_after_a_delivery_that_raised(deliveries, outcome):
     deliveries.add_raised(OSError("503 slow down"), "fail", to("clean", "other"))
     with pytest.raises(NegativeAcknowledgmentError) as raised:
-        deliveries.settled(outcome)
+        deliveries.allowed(outcome)
     assert str(raised.value) == (
         "Not every record of partition 'p' was delivered: a delivery to clean, other raised OSError: 503 slow down. "
         "Nothing after the last save counts. Let its error end the function, or deliver the same records to the same "
@@ -95,7 +95,7 @@ def test_d1_what_raises_is_kept_although_its_error_is_swallowed(deliveries):
     with suppress(InvalidInputError):
         deliveries.made(Delivery(None, task, TO_SEARCH, timedelta(hours=1)), "fail", coordinator)
     with pytest.raises(NegativeAcknowledgmentError, match="a delivery to search raised InvalidInputError: records="):
-        deliveries.settled(Complete())
+        deliveries.allowed(Complete())
     assert coordinator.metrics.counts["s_source_coordinator_negativeAcknowledgementSets"] == 1
 
 
@@ -114,17 +114,17 @@ def test_d1_a_delivery_that_raised_is_made_good_by_a_positive_one_of_the_same(de
     deliveries.add_raised(OSError("503 slow down"), "fail", to("clean", "other"))
     deliveries.add(done, "fail", later)
     if good:
-        assert deliveries.settled(GOOD_ENDINGS[0]) is GOOD_ENDINGS[0]
+        assert deliveries.allowed(GOOD_ENDINGS[0]) is GOOD_ENDINGS[0]
         assert deliveries.checked() == GOOD.accounting
         return
     with pytest.raises(NegativeAcknowledgmentError):
-        deliveries.settled(GOOD_ENDINGS[0])
+        deliveries.allowed(GOOD_ENDINGS[0])
 
 
 def test_an_expired_delivery_needs_more_time_and_no_dead_letters(deliveries):
     deliveries.add(replace(BAD, expired=True), "fail", TO_SEARCH)
     with pytest.raises(NegativeAcknowledgmentError, match="acknowledgment_timeout") as raised:
-        deliveries.settled(Complete())
+        deliveries.allowed(Complete())
     assert "dead_letters" not in str(raised.value)
 
 

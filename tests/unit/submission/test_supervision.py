@@ -1,4 +1,4 @@
-"""One submission from its start to its settled tenures, with a spark-submit that is a shell script."""
+"""One submission from its start to the endings of its tenures, with a spark-submit that is a shell script."""
 
 import json
 from datetime import timedelta

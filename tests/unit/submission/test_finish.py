@@ -1,7 +1,7 @@
 """The tenures that a driver leaves open are ended, and no others."""
 
 from airflow_coordination.leases import Outcome
-from airflow_coordination.submission.finish import SubmissionEnd, settle
+from airflow_coordination.submission.finish import SubmissionEnd, finish
 from airflow_coordination.submission.tenure_book import TenureBook
 
 
@@ -9,7 +9,7 @@ def test_b3_only_this_tasks_own_tenures_are_ended(case):
     """B3: whatever its book says; another owner's tenure was ended as failed."""
     tenures = TenureBook("mine", case.lease.fence)
     tenures.began("held", case.held.fence)
-    settle(case.coordinator, case.lease, tenures, SubmissionEnd(True, False, ValueError("x")))
+    finish(case.coordinator, case.lease, tenures, SubmissionEnd(True, False, ValueError("x")))
     mine, held = case.rows()[:2]
     assert mine.ending_of(case.lease.fence).outcome is Outcome.FAILED
     assert held.held_under(case.held.fence)
@@ -18,7 +18,7 @@ def test_b3_only_this_tasks_own_tenures_are_ended(case):
 def test_b3_an_end_that_the_store_does_not_know_is_made(case):
     """B3: a line may say that a tenure has ended; the newest is looked up in any case."""
     case.tell("ended", key="mine", fence=str(case.lease.fence), outcome="completed")
-    settle(case.coordinator, case.lease, case.watch.tenures, SubmissionEnd(True, False, ValueError("x")))
+    finish(case.coordinator, case.lease, case.watch.tenures, SubmissionEnd(True, False, ValueError("x")))
     assert case.rows()[0].ending_of(case.lease.fence).outcome is Outcome.FAILED
 
 
@@ -36,7 +36,7 @@ def test_what_was_handed_over_beside_the_first_and_never_begun_is_not_charged(ca
     second = case.coordinator.acquire_partition("next")
     tenures = TenureBook("mine", case.lease.fence, [("next", second.fence)])
     end = SubmissionEnd(True, False, ValueError("x"), ours=True)
-    assert not settle(case.coordinator, case.lease, tenures, end)
+    assert not finish(case.coordinator, case.lease, tenures, end)
     mine, _, _, following = case.rows()
     assert mine.ending_of(case.lease.fence).outcome is Outcome.FAILED
     assert following.ending_of(second.fence).outcome is Outcome.GIVEN_UP
@@ -48,5 +48,5 @@ def test_what_the_driver_acquired_itself_is_charged(case):
     second = case.coordinator.acquire_partition("next")
     tenures = TenureBook("mine", case.lease.fence)
     tenures.began("next", second.fence)
-    settle(case.coordinator, case.lease, tenures, SubmissionEnd(True, False, ValueError("x"), ours=True))
+    finish(case.coordinator, case.lease, tenures, SubmissionEnd(True, False, ValueError("x"), ours=True))
     assert case.rows()[3].ending_of(second.fence).outcome is Outcome.FAILED
