@@ -1,4 +1,4 @@
-"""Who still owes an answer for which records, and what became of all of them. Pure: no threads, no I/O, no Spark."""
+"""Acknowledgments: who still owes an answer for which records, and what became of them. No threads, I/O, Spark."""
 
 from airflow_coordination.delivery.acknowledgment_set import AcknowledgmentSet, NegativeAcknowledgmentError, SetStatus
 from airflow_coordination.delivery.checkpoints import OrderedCheckpoints, Stopped

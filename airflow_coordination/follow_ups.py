@@ -1,4 +1,4 @@
-"""What follows endings (``then=``) and parkings (``on_parked``) at their source: notes, who does them, the actions."""
+"""Follow-ups of endings (``then=``) and parkings (``on_parked``) at their source: notes, who does them, actions."""
 
 from airflow_coordination.duties.follow_ups import FollowedUp, follow_up, follow_up_all
 from airflow_coordination.protocol.follow_up import Carried, FollowUpError, FollowUpNotAllowedError, SourceAction

@@ -1,4 +1,4 @@
-"""Where records go, as one Spark task sees it. Runs on executors: no pyspark, no Airflow, no store.
+"""Sinks: where records go, as one Spark task sees it. Runs on executors: no pyspark, no Airflow, no store.
 
 A sink loads its client library when it is made or opened, not here.
 """

@@ -1,4 +1,4 @@
-"""What the routes change: what people do, in the name of Airflow's user, on what that user has counted."""
+"""Actions on the board: what people do, in the name of Airflow's user, on what that user has counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the routes that change something are sent, and what they answer with. Who acts is no part of it."""
+"""Requests and answers of the routes that change something. Who acts is no part of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many partitions are in which state: counted once for all who look, and never for one of them.
+"""The counts on the board: partitions by state, counted once for all who look, and never for one of them.
 
 What is kept here knows no user. Who may see a source is asked at every look, before its numbers are taken from here.
 """

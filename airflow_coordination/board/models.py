@@ -1,4 +1,4 @@
-"""What the API answers with."""
+"""The answers of the API, as models."""
 
 from __future__ import annotations
 

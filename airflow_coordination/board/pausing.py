@@ -1,4 +1,4 @@
-"""What people do to a whole source on the board: hold it back, and let it go on (promise X12)."""
+"""Pauses on the board: people hold a whole source back, and let it go on (promise X12)."""
 
 from __future__ import annotations
 

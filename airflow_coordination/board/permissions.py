@@ -1,4 +1,4 @@
-"""Who may see a source, and who may act on it: a source belongs to the DAGs that registered it."""
+"""Permissions: who may see a source, and who may act on it; a source belongs to the DAGs that registered it."""
 
 from __future__ import annotations
 

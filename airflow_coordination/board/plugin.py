@@ -1,4 +1,4 @@
-"""What Airflow loads of the board, in every process of a task, too: so nothing is imported until it is asked for."""
+"""The plugin: what Airflow loads of the board, in each process of a task; nothing is imported until it is asked for."""
 
 from __future__ import annotations
 

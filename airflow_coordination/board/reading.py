@@ -1,4 +1,4 @@
-"""What the routes read: permissions first, then the store."""
+"""The reads of the routes: permissions first, then the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks, from which page, and whether what they ask for has changed.
+"""Requests to the API: who asks, from which page, and whether what they ask for has changed.
 
 A mounted application is open unless it says otherwise. Of Airflow's dependencies only those work in it that do not read
 the state of the application they run in: this one does, ``ReadableDagsFilterDep`` and ``AuthManagerDep`` do not.

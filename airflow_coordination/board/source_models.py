@@ -1,4 +1,4 @@
-"""What the API says of one source in detail."""
+"""One source in detail, as models of the API."""
 
 from __future__ import annotations
 

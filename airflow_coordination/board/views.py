@@ -1,4 +1,4 @@
-"""What was read, in the words of the API."""
+"""The views: what was read, in the words of the API."""
 
 from __future__ import annotations
 

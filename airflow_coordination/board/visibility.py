@@ -1,4 +1,4 @@
-"""What a user sees of a store: what may not be seen cannot be told from what is not there."""
+"""Visibility: what a user sees of a store; what may not be seen cannot be told from what is not there."""
 
 from __future__ import annotations
 

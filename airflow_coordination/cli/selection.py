@@ -1,4 +1,4 @@
-"""Which partitions the arguments of a command mean."""
+"""The partitions that the arguments of a command mean."""
 
 from __future__ import annotations
 

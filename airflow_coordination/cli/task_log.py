@@ -1,4 +1,4 @@
-"""Where the log of a task is that holds a partition, or held it last."""
+"""The place of the log of the task that holds a partition, or held it last."""
 
 from __future__ import annotations
 

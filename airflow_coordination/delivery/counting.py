@@ -1,4 +1,4 @@
-"""What sinks are owed, counted by Spark alone; and records that stand for others.
+"""Counts of what sinks are owed, made by Spark alone; and records that stand for others.
 
 An ordinary aggregation, so each record counts once whatever tasks are retried or speculated. The records are read once
 more for it, which takes less than keeping them (``persist``) or showing them to Python.

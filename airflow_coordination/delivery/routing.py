@@ -1,4 +1,4 @@
-"""What a call to ``lease.deliver`` says, checked: its conditions as columns, and where records go."""
+"""The routing of a delivery, checked: its conditions as columns, and where records go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one Spark task counts, how tasks' counts become one, and whose fault refusals are.
+"""The tally of one Spark task, how tasks' tallies become one, and whose fault refusals are.
 
 A record's *arrival* is three sets of sinks: those that took it, those whose refusal is a dead letter, and the rest.
 Tasks count how many records have which arrival, so that a sink that fails as it is closed can still be taken out of all

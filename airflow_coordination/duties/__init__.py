@@ -1,1 +1,1 @@
-"""What happens by itself: one small class each, one runner for sensor, operator and command line."""
+"""Duties, which are done by themselves: one small class each, one runner for sensor, operator and command line."""

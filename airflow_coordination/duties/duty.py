@@ -1,4 +1,4 @@
-"""What a duty is, and who runs several: each is reported, and none stops the next."""
+"""A duty, and the runner of several: each is reported, and none stops the next."""
 
 from __future__ import annotations
 

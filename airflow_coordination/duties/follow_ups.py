@@ -1,4 +1,4 @@
-"""What follows endings: from ``then=`` to a note and back, told to people, done by whoever finds it."""
+"""Follow-ups of endings: from ``then=`` to a note and back, told to people, done by whoever finds it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes: finished parents whose children have begun (KCL: ``LeaseCleanupManager``), and what ended long ago."""
+"""The clean-up: finished parents whose children have begun (KCL: ``LeaseCleanupManager``), and what ended long ago."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a worker counts: records of accepted steps, and how far behind the newest one it is."""
+"""The counts of a worker: records of accepted steps, and how far behind the newest one it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows accepted endings and parkings at their source, and who does it (promise S27).
+"""Follow-ups of accepted endings and parkings at their source, and who does them (promise S27).
 
 Data Prepper deletes an S3 object, or a message, in a callback of the process that has read it, and what that process
 does not live to do is never done. Here the commit of the ending notes it. Whoever reads the note may do what it says,

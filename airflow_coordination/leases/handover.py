@@ -1,4 +1,4 @@
-"""How a task hands its tenure to the Spark driver it starts: by its environment, and what is secret by a file.
+"""The hand-over of a tenure from a task to the Spark driver it starts: by environment, and what is secret by a file.
 
 A driver that runs elsewhere gets its environment by Spark's configuration, which anybody on its hosts can read: so
 nothing secret goes that way, and every value is one word that no shell on its way changes.

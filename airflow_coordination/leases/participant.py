@@ -1,4 +1,4 @@
-"""What all parts of a coordinator stand on: its store, its names, its settings, its counts."""
+"""The ground of all parts of a coordinator: its store, its names, its settings, its counts."""
 
 from __future__ import annotations
 

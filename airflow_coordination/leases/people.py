@@ -1,4 +1,4 @@
-"""What people do to partitions and to a whole source: conditioned on what they saw, audited in the same step."""
+"""People's actions on partitions and on a whole source: conditioned on what they saw, audited in the same step."""
 
 from __future__ import annotations
 

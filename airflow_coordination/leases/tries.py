@@ -1,4 +1,4 @@
-"""What the next try of a task does about what the try before it has left: it adopts, retakes, or ends in its place."""
+"""The tries of a task: the next one adopts or retakes what the try before has left, or ends it in its place."""
 
 from __future__ import annotations
 

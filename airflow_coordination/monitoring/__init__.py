@@ -1,1 +1,1 @@
-"""What people see of a source and do to it: values over the store's port, for command line, board and notebooks."""
+"""People's view of a source, and their actions on it: values over the store's port, for commands and board."""

@@ -1,4 +1,4 @@
-"""What people do to partitions: tried first, carried out only on what was counted, and told one by one."""
+"""People's actions on partitions: tried first, carried out only on what was counted, and told one by one."""
 
 from __future__ import annotations
 

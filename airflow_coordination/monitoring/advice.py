@@ -1,4 +1,4 @@
-"""What one might look at or set otherwise, each with its reason: concluded from the tenures that ended lately.
+"""Advice on what to look at or to set otherwise, each with its reason: concluded from the tenures that ended lately.
 
 Pure functions: what they know they are given. Where too little has ended to tell, they say nothing.
 """

@@ -1,4 +1,4 @@
-"""How many partitions are what, in one vocabulary: docs/reference/glossary.md, *Counts*. Each is in one of them."""
+"""Counts of partitions in one vocabulary: docs/reference/glossary.md, *Counts*. Each is in one of them."""
 
 from __future__ import annotations
 

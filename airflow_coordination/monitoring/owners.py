@@ -1,4 +1,4 @@
-"""Who holds what: the partitions of a source under a lease, page by page."""
+"""The owners of a source and what they hold: the partitions of a source under a lease, page by page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a source is, how fast it moves and how sure that is, and when it will be done."""
+"""The progress of a source: how far it is, how fast it moves and how sure that is, and when it will be done."""
 
 from __future__ import annotations
 

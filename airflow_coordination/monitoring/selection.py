@@ -1,4 +1,4 @@
-"""Which partitions a person acts on: those named one by one, or all that a filter finds."""
+"""The partitions that a person acts on: those named one by one, or all that a filter finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was done lately: the newest ended tenures of a source, as many as may be read, and what they say."""
+"""The throughput of late: the newest ended tenures of a source, as many as may be read, and what they say."""
 
 from __future__ import annotations
 

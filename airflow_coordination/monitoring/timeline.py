@@ -1,4 +1,4 @@
-"""What happened to one partition: it was created, held, taken, ended; and what people did to it."""
+"""The timeline of one partition: it was created, held, taken, ended; and what people did to it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a new block adds to: the blocks of its tenure, or what its partition published before."""
+"""The blocks that a new one adds to: the blocks of its tenure, or what its partition published before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many leases each worker should hold, and how it gets there. Leases are counted, not records and not CPU.
+"""Fair shares: how many leases each worker should hold, and how it gets there. Leases count, not records, not CPU.
 
 Source: KCL 2.x, ``DynamoDBLeaseTaker``, which steals without asking; asking, handing over and stealing after a
 deadline are steps of the protocol (``leases/wanting``), and not decided here.

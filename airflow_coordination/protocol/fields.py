@@ -1,4 +1,4 @@
-"""What is stored of a partition and of a head record: each field once, with its kind and the name it is stored under.
+"""The stored fields of a partition and of a head record: each once, with its kind and the name it is stored under.
 
 The stores derive from here which columns or attributes there are, in which order a row has them, and how their values
 get there and back. The names are Data Prepper's where it has one (``closedCount``); SQL writes them in snake case.

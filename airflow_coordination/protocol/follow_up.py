@@ -1,4 +1,4 @@
-"""What follows an accepted ending at its source: the note, the shape of an action, and their errors."""
+"""The follow-up of an accepted ending at its source: the note, the shape of an action, and their errors."""
 
 from __future__ import annotations
 

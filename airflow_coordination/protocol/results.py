@@ -1,4 +1,4 @@
-"""What a store says: answers to writes, head records, and numbers of what was done and can be done."""
+"""Answers of a store: those to writes, head records, and numbers of what was done and can be done."""
 
 from __future__ import annotations
 

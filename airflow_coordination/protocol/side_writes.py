@@ -1,4 +1,4 @@
-"""What a step writes beside its partition, in the same commit: values that each store knows how to write.
+"""The side writes of a step, beside its partition and in the same commit: values that each store knows how to write.
 
 A rule names them (:mod:`~airflow_coordination.protocol.rules`); no store asks which write they belong to.
 

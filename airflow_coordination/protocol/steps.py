@@ -1,4 +1,4 @@
-"""What each write does to one partition: the rules of the operation table, carried out on plain values.
+"""The reference steps: the rules of the operation table, carried out on plain values, one partition at a time.
 
 The in-memory store executes these steps, a store that has read a partition foretells with them what its write will
 make of it, and the conformance kit compares every store with what they say.

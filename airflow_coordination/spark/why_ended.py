@@ -1,4 +1,4 @@
-"""Why a drain takes no further partition, and what it leaves."""
+"""The reason why a drain takes no further partition, and what it leaves."""
 
 from __future__ import annotations
 

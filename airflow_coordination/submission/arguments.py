@@ -1,4 +1,4 @@
-"""What a DAG's author gives, looked at: a partition function's arguments, and run dates in them."""
+"""Checks of what a DAG's author gives: a partition function's arguments, and run dates in them."""
 
 from __future__ import annotations
 

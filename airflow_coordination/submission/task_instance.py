@@ -1,4 +1,4 @@
-"""What a task instance remembers over its tries, shows in the grid and tells by assets; never the authority."""
+"""The memory of a task instance over its tries, and what it shows in the grid; never the authority."""
 
 from __future__ import annotations
 

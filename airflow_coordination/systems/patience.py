@@ -1,4 +1,4 @@
-"""How long a sink repeats what may succeed in a moment."""
+"""The patience of a sink: how long it repeats what may succeed in a moment."""
 
 from __future__ import annotations
 

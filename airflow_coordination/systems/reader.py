@@ -1,4 +1,4 @@
-"""What a reader asks of the lease that its partition function was given."""
+"""The lease as a reader needs it: what it asks of the one that its partition function was given."""
 
 from __future__ import annotations
 

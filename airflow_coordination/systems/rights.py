@@ -1,4 +1,4 @@
-"""What may be done of what notes say, by a process that finds them.
+"""The rights of a process that finds notes: what it may do of what they say.
 
 A note is an order, and everybody who works on partitions may write one into the store. So it is not the note that says
 what a supplier's process does with its rights, but that process's own settings.

@@ -1,4 +1,4 @@
-"""What a sink is: opened by each Spark task, given records as Python values or JSON, answering for each.
+"""The sink: opened by each Spark task, given records as Python values or JSON, answering for each.
 
 A sink of your own needs three things: a class that can be pickled, its ``where``, and ``open``. What ``open`` returns
 answers for each record of a bulk, in their order. ``airflow_coordination.testing.sinks`` has the conformance kit.

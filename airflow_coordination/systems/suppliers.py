@@ -1,4 +1,4 @@
-"""What suppliers share: their error, the client they ask with, and passes in planned steps that double nothing."""
+"""The common ground of suppliers: their error, the client they ask with, and passes in planned steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a line of an export may hold: nothing that a store would not have taken from its own coordinators.
+"""The check of a line of an export: it may hold nothing that a store would not have taken from its own coordinators.
 
 A file passes through hands. What it holds is stored as it is, and is read at every look of a source from then on.
 """

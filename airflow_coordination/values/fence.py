@@ -1,4 +1,4 @@
-"""Whose a tenure is and was: its fence, its owner and where that one is, its ending. All frozen."""
+"""The fence of a tenure, its owner and where that one is, and its ending. All frozen."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of bad input, and of any text that comes from outside; the root of all errors.
+"""The errors of bad input, and texts from outside made fit to be shown; the root of all errors.
 
 Everything else of the tree is in :mod:`~airflow_coordination.values.errors`, from where all are imported.
 """

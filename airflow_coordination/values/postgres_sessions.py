@@ -1,4 +1,4 @@
-"""What every session of ours on PostgreSQL has, the stores' and the sinks', whatever a role or a database says.
+"""The settings of every session of ours on PostgreSQL, the stores' and the sinks', whatever a role or a database says.
 
 It is said once: a setting that one of them forgets is a row that is acknowledged and lost.
 """

@@ -1,4 +1,4 @@
-"""What a partition, and a tenure that is over, can be."""
+"""The statuses of a partition, and the outcomes of a tenure that is over."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong with the example."""
+"""The errors of the example."""
 
 from __future__ import annotations
 

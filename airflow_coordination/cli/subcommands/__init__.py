@@ -1,1 +1,1 @@
-"""What the commands do, by what people want: look, act, count, move, look after."""
+"""The subcommands, by what people want: look, act, count, move, look after."""

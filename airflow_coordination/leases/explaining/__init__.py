@@ -1,1 +1,1 @@
-"""Why a partition is not moving: what is asked of the store, and one pure function over the answers."""
+"""Explanations of why a partition is not moving: questions to the store, and one pure function over the answers."""

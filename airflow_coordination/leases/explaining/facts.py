@@ -1,4 +1,4 @@
-"""What is asked of the store to explain one partition: about a thousand rows at most, however large the source.
+"""The facts that explain one partition, as asked of the store: about a thousand rows at most, however large the source.
 
 Asked is only what the partition's status makes of use: the place of one that waits, the output of one that is done,
 people's actions on one that is parked or deleted, the neighbours of one that is not there.

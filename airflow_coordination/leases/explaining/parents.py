@@ -1,4 +1,4 @@
-"""Why a partition waits that comes after others: which of its parents have not finished, and what each is doing."""
+"""The wait for parents: which of its parents have not finished, and what each is doing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a partition is not moving: one small function per reason, and the one that knows which of them it is. All pure.
+"""The reasons why a partition is not moving: one small function each, and the one that knows which it is. All pure.
 
 A reason more is a function more, and a line in :func:`_reason_of`.
 """

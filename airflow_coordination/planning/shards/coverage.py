@@ -1,4 +1,4 @@
-"""Whether the unfinished leases cover all hash keys, so that most listings need not be asked for.
+"""The coverage of hash keys by unfinished leases, so that most listings need not be asked for.
 
 Source: KCL, ``PeriodicShardSyncManager``.
 """

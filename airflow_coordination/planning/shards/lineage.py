@@ -1,4 +1,4 @@
-"""Who descends from whom in one listing. Pure, and without recursion: a lineage may be thousands of reshards deep."""
+"""The lineage of shards in one listing. Pure, and without recursion: it may be thousands of reshards deep."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which shards get a lease next, at the beginning and at a shard's end: pure functions of a listing and its leases.
+"""The plan of which shards get a lease next, at the beginning and at a shard's end: pure functions of a listing.
 
 One level of each lineage at a time, oldest first. Source: KCL, ``HierarchicalShardSyncer``, and one rule more (decision
 48): a shard with a leased descendant is never started again.

@@ -1,4 +1,4 @@
-"""Where the first leases of a stream begin to read."""
+"""The position where the first leases of a stream begin to read."""
 
 from __future__ import annotations
 

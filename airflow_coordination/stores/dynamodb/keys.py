@@ -1,4 +1,4 @@
-"""Where items stand in the table and in its index, and how large they may be (promise X9).
+"""The keys of items in the table and in its index, and how large they may be (promise X9).
 
 One table holds everything. What is not a partition lies under identifiers that no source can have, because a
 source's last part is ``PARTITION`` or ``GLOBAL_STATE``.

@@ -1,4 +1,4 @@
-"""What ``doctor`` looks at in a store in PostgreSQL: the role's rights, the way there, and what a crash may lose."""
+"""A look at a store in PostgreSQL for ``doctor``: the role's rights, the way there, and what a crash may lose."""
 
 from __future__ import annotations
 

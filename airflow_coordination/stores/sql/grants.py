@@ -1,4 +1,4 @@
-"""What each role may do in PostgreSQL, as data; the printed SQL and the look of ``doctor`` are made from it.
+"""The rights of each role in PostgreSQL, as data; the printed SQL and the look of ``doctor`` are made from it.
 
 A test takes each right away in turn, and something of the role's life breaks.
 """

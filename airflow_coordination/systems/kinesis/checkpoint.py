@@ -1,4 +1,4 @@
-"""How far a shard has been read: a sequence number, and a place inside of an aggregate.
+"""The checkpoint of a shard, up to which it has been read: a sequence number, and a place inside of an aggregate.
 
 Source: KCL, ``ExtendedSequenceNumber``.
 """

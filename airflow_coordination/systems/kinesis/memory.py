@@ -1,4 +1,4 @@
-"""What the global state remembers of each stream, as JSON."""
+"""The memory of each stream in the global state, as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a driver does at the end of its shard: the children's leases, if the stream is still the same one."""
+"""The end of a shard, as its driver meets it: the children's leases, if the stream is still the same one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which version of a file is meant, and deleting exactly that one."""
+"""Marks of the version of a file that is meant, and deleting exactly that one."""
 
 from __future__ import annotations
 

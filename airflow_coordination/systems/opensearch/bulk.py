@@ -1,4 +1,4 @@
-"""How bulks go to OpenSearch and what its answers mean, record by record.
+"""Bulks on their way to OpenSearch, and what its answers mean, record by record.
 
 A document is written with the fence's token as its version (``external_gte``): in one step, the primary shard refuses
 (409) what is older. Such a version alone would also keep out a record that comes from another partition, or from a new

@@ -1,4 +1,4 @@
-"""What an owner does under its fence: renew, save, begin, adopt, retake."""
+"""Tenures: what an owner does under its fence: renew, save, begin, adopt, retake."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a history keeps the promises: each partition, families, pauses and notes."""
+"""The check of a history, whether it keeps the promises: each partition, families, pauses and notes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where histories are kept: in memory for simulations, in one file per process for real ones."""
+"""The logs in which histories are kept: in memory for simulations, in one file per process for real ones."""
 
 from __future__ import annotations
 

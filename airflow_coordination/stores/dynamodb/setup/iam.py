@@ -1,4 +1,4 @@
-"""What each role of AWS IAM may do with a table: the three policies, as data of this package."""
+"""The rights of each role of AWS IAM on a table: the three policies, as data of this package."""
 
 from __future__ import annotations
 
