@@ -13,7 +13,7 @@ from hypothesis import settings
 from xdist.remote import Producer
 from xdist.scheduler.loadscope import LoadScopeScheduling
 
-from tests.left_out import choices
+from tests.left_out import choices, row_of
 
 settings.load_profile("ci")
 _ROOT = Path(__file__).parent
@@ -36,8 +36,13 @@ _MAKEFILE = (_ROOT / "Makefile").read_text().splitlines()
 _TIMED = [_ROOT / place for line in _MAKEFILE if line.startswith("TIMED := ") for place in line.split()[2:]]
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Let the proof ask for what one row decides about."""
+    parser.addoption("--row", help="only those tests about which this row of tests/left_out.py decides")
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark by fixture and by folder, before pytest selects by mark; let what takes longest begin first."""
     for item in items:
         for fixture in _BY_FIXTURE.keys() & set(getattr(item, "fixturenames", ())):
@@ -49,6 +54,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if _CHOICES.leaves_out(item.nodeid):
             item.add_marker("long")
         _check_folder(item)
+    if name := config.getoption("row"):
+        of_it = {item for item in items if row_of(name).decides(item.nodeid)} or {*items}
+        config.hook.pytest_deselected(items=[item for item in items if item not in of_it])
+        items[:] = [item for item in items if item in of_it]
     items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
 
 

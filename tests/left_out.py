@@ -73,7 +73,11 @@ _OUTSIDE: Final[Mapping[str, tuple[str, ...]]] = {
         f"tests/integration/kinesis/test_{name}.py"
         for name in ("discovery", "engines", "kcl_takeover", "reading", "sharing")
     ),
-    "OpenSearch": ("tests/integration/sinks/test_opensearch.py", "tests/integration/sinks/test_opensearch_faults.py"),
+    "OpenSearch": (
+        "tests/integration/engines/test_opensearch.py",
+        "tests/integration/sinks/test_opensearch.py",
+        "tests/integration/sinks/test_opensearch_faults.py",
+    ),
 }
 
 
@@ -236,14 +240,29 @@ ROWS: Final = (
     ),
     LeftOut(
         "a death at every request, and at every step of a follow-up",
-        ("tests/integration/dynamodb/test_faults.py", "tests/integration/follow_ups/test_killed.py"),
-        "one of four",
+        (
+            "tests/integration/dynamodb/test_faults.py",
+            "tests/integration/follow_ups/test_killed.py",
+            "tests/integration/crash_points/test_crash_points.py",
+            "tests/integration/sqs",
+            "tests/properties/test_kinesis_supplier.py",
+        ),
+        "one of seven",
         turns={
             "before a request": r"::test_l1_a_process_killed_at_any_request.*\[CRASH_BEFORE\]",
             "after a request": r"::test_l1_a_process_killed_at_any_request.*\[CRASH_AFTER\]",
             "follow-ups of files": r"::test_s27_killed_at_every_point.*\[files\]",
             "follow-ups on S3": r"::test_s27_killed_at_every_point.*\[S3\]",
+            "four actions on DynamoDB Local": "::test_l1_killed_at_any_request_to_the_vendors_own_engine",
+            "suppliers with messages": "::test_s11_a_supplier_killed_at_any_call_loses_no_message",
+            "suppliers with streams": "::test_s11_s19_streams_are_resharded_while_suppliers_are_killed",
         },
+    ),
+    LeftOut(
+        "two versions at work on one store",
+        ("tests/integration/upgrade/test_rolling_upgrade.py",),
+        "on one of three stores",
+        turns={name: rf"\[{name}_url\]" for name in ("dynamodb", "postgres", "sqlite")},
     ),
     LeftOut(
         "the kit on PostgreSQL and DynamoDB Local",
@@ -267,6 +286,20 @@ ROWS: Final = (
         files={"all": _files_of("decorators", "hooks", "operators", "sensors", "submission", "triggers")},
     ),
     LeftOut(
+        "the board's API",
+        ("tests/integration/board",),
+        "half of the tests",
+        parts=2,
+        files={"all": _files_of("board", "monitoring")},
+    ),
+    LeftOut(
+        "the board in a browser",
+        ("tests/browser",),
+        "half of the tests, with 25,800 partitions of a million",
+        parts=2,
+        files={"all": _files_of("board")},
+    ),
+    LeftOut(
         "what only DynamoDB is asked",
         ("tests/integration/dynamodb",),
         "half of the tests",
@@ -281,12 +314,15 @@ ROWS: Final = (
         files={"all": _files_of("stores/sql")},
     ),
     LeftOut(
-        "a hundred thousand objects in one note",
-        ("tests/integration/follow_ups/test_many.py", "tests/integration/follow_ups/test_s3.py"),
-        "ten thousand files; of S3 two requests of a hundred",
+        "long lists of objects",
+        (
+            "tests/integration/follow_ups/test_many.py",
+            "tests/integration/follow_ups/test_s3.py",
+            "tests/integration/sources/test_million_objects.py",
+        ),
+        "a tenth: ten thousand files in a note, two requests to S3 of a hundred, a listing of a hundred thousand",
     ),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
-    LeftOut("the board at a million partitions", ("tests/browser/test_large.py",), "at 240,000"),
 )
 
 
@@ -342,6 +378,11 @@ def choices() -> Choices:
     """Return what the commit that is checked out tries."""
     base, _ = since(ROOT)
     return Choices(_commit(), last_seen(PAGE.read_text()), changed_since(base, ROOT) if base else ())
+
+
+def row_of(name: str) -> LeftOut:
+    """Return a row by its name."""
+    return next(row for row in ROWS if row.name == name)
 
 
 def digest_of(row: LeftOut) -> str:

@@ -14,5 +14,8 @@ def seconds_under_faults(default: float) -> float:
     return float(os.environ.get("COORDINATION_FAULT_SECONDS") or default)
 
 
-LARGE: Final = max(int(1_000_000 * SHARE), 240_000)
-"""How many partitions the board is looked at with: twenty sources of 12,000 are more than any view shows at once."""
+LARGE, SMALL = (50_000, 50_000) if SHARE == 1 else (12_000, 100)
+"""How many partitions each source has that the board's large store is looked at through, and each of the others.
+
+12,000 are more than any view shows at once.
+"""

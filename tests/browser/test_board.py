@@ -256,7 +256,9 @@ def test_dark_mode_is_the_hosts(page: Page, address: str) -> None:
     keep(page, "dark")
 
 
-def test_what_changes_is_seen_without_a_click(page: Page, source: SourceCoordinator) -> None:
+def test_what_changes_is_seen_without_a_click(page: Page, address: str, source: SourceCoordinator) -> None:
+    page.goto(f"{address}/plugin/partitions")
+    expect(page.get_by_text("PARKED 1").first).to_be_visible()
     lease = source.acquire_partition("2024-01-02")
     source.complete(lease)
     expect(page.get_by_text("COMPLETED 1", exact=True)).to_be_visible(timeout=60_000)

@@ -1,11 +1,12 @@
 """A million partitions in twenty sources: from the log-in to why one does not move, and to having moved some.
 
-In CI 240,000: ``tests/left_out.py``.
+In CI 25,800, nearly all of them in the two sources that are looked through: ``tests/left_out.py``.
 """
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterator
 
 import psycopg
@@ -22,9 +23,8 @@ pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHRO
 SOURCE = "{}/plugin/partitions?store=large&source=source-03%7CPARTITION"
 GROUPED = """SELECT source_identifier, source_partition_status, count(*) FROM coordination_partitions
     WHERE deleted = 0 GROUP BY 1, 2"""
-EACH = LARGE // len(LARGE_SOURCES)
-COMPLETED, PARKED = EACH * 6 // 10, len(range(998, EACH + 1, 10_000))
-"""Of each source: the 998th of every ten thousand is parked."""
+COMPLETED, PARKED = LARGE * 6 // 10, len(range(998, LARGE + 1, 10_000))
+"""Of a source that is looked through: the 998th of every ten thousand is parked."""
 ALLOWED = 1_000
 """Milliseconds that a request may take."""
 
@@ -72,13 +72,15 @@ def test_what_counting_costs(large: PartitionStore, large_url: str) -> None:
         ended = time.perf_counter()
     print(f"\n{1000 * (between - began):7.1f} ms: one grouped count of {sum(number for *_, number in grouped):,}")
     print(f"{1000 * (ended - between):7.1f} ms: counts and outlook of {len(asked)} sources, one after the other")
-    assert {(name, str(state), number) for name, counts, _ in asked for state, number in counts.items()} == {*grouped}
+    found = {(name, str(state), number) for name, counts, _ in asked for state, number in counts.items() if number}
+    assert found == {*grouped}
 
 
 def test_why_is_four_clicks_from_the_log_in(page: Page) -> None:
     page.get_by_role("button", name="Browse").click()
     page.get_by_role("menuitem", name="Partitions").click()
-    expect(page.get_by_text(f"COMPLETED {COMPLETED:,}")).to_have_count(20)
+    for size, sources in Counter(LARGE_SOURCES.values()).items():
+        expect(page.get_by_text(f"COMPLETED {size * 6 // 10:,}")).to_have_count(sources)
     keep(page, "board-large")
     page.get_by_role("link", name=f"PARKED {PARKED}").first.click()
     page.get_by_role("link", name="k000000998").click()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -59,6 +61,7 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
             "postgresql": f"{row.places[1]}::test_s20_no_child_is_left_waiting[60-postgresql]",
             "sqlite": f"{row.places[0]}::test_s19_s20_each_comes_after_its_parents[sqlite-400-3]",
         }[name],
+        "two versions at work on one store": lambda name: f"{row.places[0]}::test_s16_neighbours_work[{name}_url]",
         "children left to sweeps": lambda name: f"{row.places[0]}{row.turns[name]}",
         "random schedules on DynamoDB Local": lambda name: f"{row.places[0]}::test_every_promise_holds[{name[6]}]",
         "a death at every request, and at every step of a follow-up": lambda name: {
@@ -66,6 +69,9 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
             "after a request": f"{row.places[0]}::test_l1_a_process_killed_at_any_request_loses[CRASH_AFTER]",
             "follow-ups of files": f"{row.places[1]}::test_s27_killed_at_every_point_exactly[files]",
             "follow-ups on S3": f"{row.places[1]}::test_s27_killed_at_every_point_exactly[S3]",
+            "four actions on DynamoDB Local": f"{row.places[2]}{row.turns['four actions on DynamoDB Local']}[close]",
+            "suppliers with messages": f"{row.places[3]}/test_sqs.py{row.turns['suppliers with messages']}",
+            "suppliers with streams": f"{row.places[4]}{row.turns['suppliers with streams']}",
         }[name],
         "pages that start Spark and engines": lambda name: f"{row.places[0]}::test_page_runs[docs/{name}.md]",
     }[row.name]
@@ -80,6 +86,16 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
 def test_in_memory_and_on_sqlite_the_kit_is_always_tried() -> None:
     two = "tests/conformance/test_sqlite.py::TestSqlite::test_e17_s1_writers[2]"
     assert not any(Choices(commit, {}).leaves_out(two) for commit in COMMITS)
+
+
+def test_the_proof_asks_for_what_a_row_decides_about() -> None:
+    """Not for all that lies beside it, which other rows or every landing try."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--row=random schedules on DynamoDB Local"]
+    places = ("tests/integration/dynamodb/test_schedules.py", "tests/integration/dynamodb/test_order.py")
+    asked = subprocess.run([*command, *places], cwd=left_out.ROOT, capture_output=True, text=True, check=True)
+    nodes = [line for line in asked.stdout.splitlines() if "::" in line]
+    assert len(nodes) == 8
+    assert all(node.startswith(places[0]) for node in nodes)
 
 
 @pytest.mark.parametrize("row", TURNS, **by_name)

@@ -111,7 +111,8 @@ def rest(row: LeftOut, ledger: Ledger, say: Say) -> None:
     """Run all tests of which CI tries a part."""
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report.xml"
-        subprocess.run([sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", *row.places], check=False)
+        command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", f"--row={row.name}", *row.places]
+        subprocess.run(command, check=False)
         if not report.exists():
             raise RuntimeError(f"the tests of {row.name} left no report; run them: pytest {' '.join(row.places)}")
         [suite] = ET.parse(report).getroot()
