@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.mutants.due import ROOT
 from tests.mutants.plain.known import known, line_of
 from tests.mutants.plain.sources import MODULES, SETTINGS, Mutant, mutants_of
 from tests.mutants.plain.trial import Tried
+from tests.mutants.plain.typed import said
 from tests.proof import page
 from tests.proof.ledger import Ledger
 
@@ -39,6 +41,19 @@ def test_a_list_that_is_wrong_is_refused(tmp_path: Path, lines: str, said: str) 
     (tmp_path / "known.tsv").write_text(lines)
     with pytest.raises(ValueError, match=said):
         known(tmp_path / "known.tsv")
+
+
+def test_what_mypy_says_of_mutmuts_own_lines_is_left_out(tmp_path: Path) -> None:
+    """A mutant repeats an attribute's annotation, and mutmut's lines are marked: neither is an error of the mutant."""
+    (tmp_path / "one.py").write_text(
+        "class One:\n"
+        "    def __init__(self) -> None:\n        self.count: int = 0\n\n"
+        "    def x__mutmut_1(self) -> None:\n        self.count: int = 1\n\n"
+        "    def x__mutmut_2(self) -> None:\n        self.count: int = None\n\n\n"
+        "one = One()  # type: ignore # mutmut generated\n"
+    )
+    told = [json.loads(line) for line in said([str(tmp_path / "one.py")])]
+    assert [(error["line"], error["code"]) for error in told] == [(9, "assignment")]
 
 
 def test_a_survivor_fails_unless_it_is_listed_and_a_listed_one_that_is_caught_is_told(

@@ -14,7 +14,7 @@ from typing import Final
 
 from mypy import api
 
-OF_MUTMUT: Final = {"ignore-without-code", "no-redef"}
+OF_MUTMUT: Final = {"ignore-without-code", "no-redef", "unused-ignore"}
 
 
 def said(places: list[str]) -> Iterator[str]:
