@@ -184,7 +184,7 @@ INNER = {
     ("stores.dynamodb.partitions", "SHORTEST_LEASE"),
     ("stores.dynamodb.options", "MICROSECOND"),
     ("stores.dynamodb.options", "SECOND"),
-    ("stores.sql.steps", "MICROSECOND"),
+    ("stores.sql.statements.step", "MICROSECOND"),
     ("stores.sql.queue", "SHORT_WAY_SECONDS"),
     ("stores.sql.queue", "SLOW"),
     ("stores.sql.queue", "SOON"),

@@ -462,8 +462,9 @@ class SourceCoordinator:
 
     def _noted(self, then: str | None) -> str | None:
         """Return the note of an ending, if the store keeps it."""
-        if then is not None:
-            self.follow_ups.check_follow_ups()
+        if then is None:
+            return None
+        self.follow_ups.check_follow_ups()
         return check_text(then)
 
     def _hint(self, text: str) -> Hint:

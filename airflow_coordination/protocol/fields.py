@@ -7,9 +7,8 @@ get there and back. The names are Data Prepper's where it has one (``closedCount
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
-from functools import cache
 from typing import Final
 
 _HUMPS: Final = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -39,22 +38,17 @@ class Field:
     :param kind: what its value is.
     :param stored: what it is called in a store, in Data Prepper's way of writing.
     :param optional: whether there may be no value.
+    :param column: the name in snake case.
     """
 
     name: str
     kind: Kind
     stored: str
     optional: bool = False
+    column: str = field(init=False)
 
-    @property
-    def column(self) -> str:
-        """The name in snake case."""
-        return _in_snake_case(self.stored)
-
-
-@cache
-def _in_snake_case(name: str) -> str:
-    return _HUMPS.sub("_", name).lower()
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "column", _HUMPS.sub("_", self.stored).lower())
 
 
 PARTITION_FIELDS: Final = (

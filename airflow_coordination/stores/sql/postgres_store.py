@@ -12,7 +12,6 @@ from airflow_coordination.protocol.rules import waited_for
 from airflow_coordination.protocol.side_writes import Record
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition, Sweep
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import PARTITIONS, partition_of
 from airflow_coordination.stores.sql.database import Rows
 from airflow_coordination.stores.sql.postgres import PostgresDatabase
@@ -21,8 +20,8 @@ from airflow_coordination.stores.sql.queue import parameters as floors
 from airflow_coordination.stores.sql.statements import acquire, create, writes
 from airflow_coordination.stores.sql.statements.acquire import first_claimable, first_if_fresh
 from airflow_coordination.stores.sql.statements.dialect import Dialect, Statement, of_numbers, of_texts, renamed
-from airflow_coordination.stores.sql.statements.step import FREE, ROW, StepText
-from airflow_coordination.stores.sql.steps import Step, acquisition, ending
+from airflow_coordination.stores.sql.statements.step import FREE, ROW, StepText, parameters
+from airflow_coordination.stores.sql.steps import Step, acquisition, ending, prefixed, together
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.input_errors import UnknownParentError
 from airflow_coordination.values.times import Clock
@@ -105,7 +104,7 @@ class PostgresStore(SqlStore):
         near, mark = self._used_up.of(write.source).fresh, self._marks.of(write.source)
         if mark != FROM_THE_BEGINNING:
             near = apart(near, *mark)
-        return {**given.acquire_next(write), **floors("near", near), **self.not_used_up(write.source)}
+        return {**parameters(write), **floors("near", near), **self.not_used_up(write.source)}
 
     def _begin(self, source: str) -> float:
         """Return when a look at the queue begins; connecting is no part of it."""
@@ -182,8 +181,8 @@ class PostgresStore(SqlStore):
         step = self.kept(step)
         if not step.records:
             return self.ask(call, step.build, step.parameters, **step.shape)
-        kinds, parameters = _kinds(step.records), step.parameters | _beside(step.records)
-        return self.ask(call, with_records, parameters, step=step.build, kinds=kinds, **step.shape)
+        kinds, given = _kinds(step.records), step.parameters | _beside(step.records)
+        return self.ask(call, with_records, given, step=step.build, kinds=kinds, **step.shape)
 
     def carry_out_and_release(self, call: Call, step: Step) -> tuple[Rows, int]:
         """Execute a step that completes a partition, and release who waits for it, in one transaction and round trip.
@@ -221,11 +220,11 @@ class PostgresStore(SqlStore):
         asked_from = self._marks.of(following.source)
         step = self.kept(ending(end))
         ended = step.parameters | _beside(step.records)
-        parameters = {**given.prefixed("ended_", self.timed(ended)), **self.queued(following)}
+        given = {**prefixed("ended_", self.timed(ended)), **self.queued(following)}
         short = following.may_miss and following.key is None and self._short_way.is_worth_it(following.source)
         look: dict[str, Any] = {"new_first": following.new_first, "by_key": following.key is not None, "short": short}
         look["following_kinds"] = () if short else _kinds(self.kept(acquisition(following)).records)
-        rows = self.ask(call, end_and_acquire, parameters, kinds=_kinds(step.records), **step.shape, **look)
+        rows = self.ask(call, end_and_acquire, given, kinds=_kinds(step.records), **step.shape, **look)
         self._used_up.after(following.source, began)
         [applied, *row] = rows[0]
         if not applied:
@@ -258,7 +257,7 @@ def _from(known: Floors) -> dict[str, Any]:
 
 def _beside(records: tuple[Record, ...]) -> dict[str, Any]:
     """Return the parameters of all records."""
-    return {name: value for record in records for name, value in given.together(record).items()}
+    return {name: value for record in records for name, value in together(record).items()}
 
 
 def _kinds(records: tuple[Record, ...]) -> tuple[type, ...]:

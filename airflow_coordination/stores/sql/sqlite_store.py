@@ -14,12 +14,12 @@ from airflow_coordination.protocol.rules import waited_for
 from airflow_coordination.protocol.side_writes import ForgetFailures, TenureEnded
 from airflow_coordination.protocol.writes import AcquireNext, Create, End, NewPartition
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import partition_of
 from airflow_coordination.stores.sql.database import Rows, Run
 from airflow_coordination.stores.sql.sqlite import SqliteDatabase
 from airflow_coordination.stores.sql.statements import acquire, create, writes
-from airflow_coordination.stores.sql.steps import Step, acquisition, ending
+from airflow_coordination.stores.sql.steps import Step, acquisition, ending, together
+from airflow_coordination.stores.sql.steps import rows as rows_of
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Clock, SystemClock
@@ -139,14 +139,14 @@ class SqliteStore(SqlStore):
         for record in step.records:
             if isinstance(record, TenureEnded):
                 statement = self.statement(writes.before, dialect, step=step.build, **step.shape)
-                run(statement, {**timed, **given.together(record)})
+                run(statement, {**timed, **together(record)})
         rows = run(self.statement(step.build, dialect, **step.shape), timed)
         for record in step.records if rows else ():
             kind: type = type(record)
             if kind is TenureEnded or (kind is ForgetFailures and not rows[0][-1]):
                 continue
             statement = self.statement(writes.one, dialect, kind=kind)
-            for row in given.rows(record):
+            for row in rows_of(record):
                 run(statement, {**row, "now": timed["now"]})
         return rows
 

@@ -39,12 +39,12 @@ from airflow_coordination.protocol.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql import steps as given
 from airflow_coordination.stores.sql.columns import moment, partition_of, pause_of_row
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, set_up
 from airflow_coordination.stores.sql.statements import acquire, create, read, writes
+from airflow_coordination.stores.sql.statements.step import parameters
 from airflow_coordination.stores.sql.steps import (
     Step,
     acquisition,
@@ -52,6 +52,7 @@ from airflow_coordination.stores.sql.steps import (
     action,
     ending,
     forgetting,
+    owners,
     placement,
     reclaiming,
     refreshing,
@@ -103,17 +104,17 @@ class Thinning:
     def thin(self, source: str, retention: timedelta) -> int:
         """Remove at most a portion of what is older than ``retention``, and return how many rows that were."""
         kept = retention // timedelta(microseconds=1)
-        parameters = {"source": source, "kept": kept, "limit": PORTION}
-        return len(self.ask(Call("thin the history", source), writes.thin_history, parameters))
+        given = {"source": source, "kept": kept, "limit": PORTION}
+        return len(self.ask(Call("thin the history", source), writes.thin_history, given))
 
 
-_OWNER_STATEMENTS: Final[dict[type, tuple[Callable[..., str], Callable[[Any], dict[str, Any]]]]] = {
-    Adopt: (writes.adopt, given.adopt),
-    Renew: (writes.renew, given.renew),
-    Begin: (writes.begin, given.begin),
-    Save: (writes.save, given.save),
-    OnParked: (writes.on_parked, given.on_parked),
-    Ask: (writes.ask, given.ask),
+_OWNER_STATEMENTS: Final[dict[type, Callable[..., str]]] = {
+    Adopt: writes.adopt,
+    Renew: writes.renew,
+    Begin: writes.begin,
+    Save: writes.save,
+    OnParked: writes.on_parked,
+    Ask: writes.ask,
 }
 
 
@@ -225,7 +226,7 @@ class SqlStore(SqlReading):
 
     def queued(self, write: AcquireNext) -> dict[str, Any]:
         """Return the parameters of an acquisition in the order."""
-        return given.acquire_next(write)
+        return parameters(write)
 
     def _acquire_key(self, write: AcquireNext) -> Partition | None:
         rows = self.carry_out(Call("acquire", write.key or ""), acquisition(write))
@@ -234,7 +235,7 @@ class SqlStore(SqlReading):
     def acquire(self, write: KnownAcquisition) -> Answer:
         """Acquire one known partition; one that nobody holds by a shorter statement, which mostly finds it."""
         if isinstance(write, AcquireHinted):
-            rows = self.ask(Call("acquire", write.key), acquire.acquire_free, given.acquire_known(write))
+            rows = self.ask(Call("acquire", write.key), acquire.acquire_free, parameters(write))
             free = self._acquired(write, rows)
             seen = free.partition
             if free.applied or seen is None or seen.token != write.token or seen.status is not PartitionStatus.ASSIGNED:
@@ -248,9 +249,9 @@ class SqlStore(SqlReading):
         """Apply an owner's write under its fence."""
         if isinstance(write, End):
             return self.end(write)
-        build, parameters = _OWNER_STATEMENTS[type(write)]
         shape = {"accounted": True} if isinstance(write, Save) and write.accounting is not None else {}
-        rows = self.ask(Call(type(write).__name__.lower(), write.key), build, parameters(write), **shape)
+        call, build = Call(type(write).__name__.lower(), write.key), _OWNER_STATEMENTS[type(write)]
+        rows = self.ask(call, build, owners(write), **shape)
         if not rows:
             return self.refusal(write.source, write.key)
         if isinstance(write, Begin):
@@ -297,10 +298,10 @@ class SqlStore(SqlReading):
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due; what was delayed joins the queue."""
-        parameters = {**given.sweep_parameters(write), **self.not_used_up(write.source)}
-        reopened = self.ask(Call("reopen what is due"), writes.reopen, parameters)
-        ended = self.carry_out(Call("reclaim expired leases"), reclaiming(write, parameters))
-        self.ask(Call("queue what was delayed"), writes.promote, parameters)
+        given = {**parameters(write), **self.not_used_up(write.source)}
+        reopened = self.ask(Call("reopen what is due"), writes.reopen, given)
+        ended = self.carry_out(Call("reclaim expired leases"), reclaiming(write, given))
+        self.ask(Call("queue what was delayed"), writes.promote, given)
         released = self._release_stragglers(write)
         self.thinning.after_sweep(write.source)
         parked = sum(status == PartitionStatus.CLOSED for _, status in ended)
@@ -346,7 +347,7 @@ class SqlStore(SqlReading):
 
     def clear_follow_up(self, done: FollowUp) -> None:
         """Take a note of what follows an ending or a parking away."""
-        call, named = Call("clear a follow-up", done.key), given.follow_up(done)
+        call, named = Call("clear a follow-up", done.key), parameters(done)
         if not self.ask(call, writes.clear_follow_up, named):
             self.ask(call, writes.followed, named)
 

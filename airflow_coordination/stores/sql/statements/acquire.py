@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any, Final
 
 from airflow_coordination.protocol.rules import ACQUIRE, ACQUIRE_AS_SEEN, RETAKE, STEAL
+from airflow_coordination.protocol.writes import AcquireHinted, AcquireNext, Retake, Steal
 from airflow_coordination.stores.sql.columns import PARTITION, PARTITIONS, Ready, Timed
 from airflow_coordination.stores.sql.queue import LOWEST, inside, not_used_up, spans
 from airflow_coordination.stores.sql.statements.dialect import Dialect
-from airflow_coordination.stores.sql.statements.step import ACQUISITION, FREE, ROW, SqlWords, StepText, step
+from airflow_coordination.stores.sql.statements.step import FREE, MAX_LOST, ROW, SqlWords, StepText, step, symbols
 
 _CLASSES: Final = ("crashed", "reopened", "new")
 _TIMED_OF: Final = {"crashed": Timed.HELD, "reopened": Timed.CLOSED, "new": Timed.DELAYED}
@@ -16,7 +17,7 @@ _READY_OF: Final = {"crashed": (Ready.CRASHED,), "reopened": (Ready.REOPENED,), 
 _AGE_OF: Final = {Timed.HELD: "partition_ownership_timeout", Timed.CLOSED: "reopen_at", Timed.DELAYED: "ordinal"}
 _ANY_AGE: Final = f"CASE timed {' '.join(f'WHEN {timed:d} THEN {age}' for timed, age in _AGE_OF.items())} END"
 _NONE: Final = "CAST(NULL AS INTEGER)"
-MAY_BE_LOST: Final = SqlWords.within(ROW.lost_leases, ROW.max_lost_leases, ACQUISITION.tenancy.max_lost_leases)
+MAY_BE_LOST: Final = SqlWords.within(ROW.lost_leases, ROW.max_lost_leases, MAX_LOST)
 _ORDER: Final = "ORDER BY priority, position, ordinal"
 
 _ANY_RANGE: Final = f"CAST({2**31 - 1} AS INTEGER) AS last, CAST({LOWEST} AS BIGINT) AS low"
@@ -153,7 +154,7 @@ def acquire_found(dialect: Dialect, key: str, also: str = "", row: Any = ROW) ->
     :param row: ``FREE`` where the expression finds no running tenure.
     """
     found = f"{also} source_identifier = :source AND source_partition_key = {key}"
-    return step(SqlWords(dialect), ACQUIRE, ACQUISITION, found=found, row=row, returning=PARTITION)
+    return step(SqlWords(dialect), ACQUIRE, symbols(AcquireNext), found=found, row=row, returning=PARTITION)
 
 
 def acquire_next(dialect: Dialect, *, new_first: bool, only: str = "") -> StepText:
@@ -175,24 +176,24 @@ def acquire_fresh(dialect: Dialect, *, new_first: bool) -> StepText:
 
 def acquire_key(dialect: Dialect) -> StepText:
     """Return the statement that acquires one partition, whatever its token."""
-    return step(SqlWords(dialect), ACQUIRE, ACQUISITION, returning=PARTITION)
+    return step(SqlWords(dialect), ACQUIRE, symbols(AcquireNext), returning=PARTITION)
 
 
 def acquire_hinted(dialect: Dialect) -> StepText:
     """Return the statement that acquires one partition if its token is still the one seen."""
-    return step(SqlWords(dialect), ACQUIRE_AS_SEEN, ACQUISITION, returning=PARTITION)
+    return step(SqlWords(dialect), ACQUIRE_AS_SEEN, symbols(AcquireHinted), returning=PARTITION)
 
 
 def acquire_free(dialect: Dialect) -> StepText:
     """Return the short way of :func:`acquire_hinted`: it refuses a partition that somebody holds, expired or not."""
-    return step(SqlWords(dialect), ACQUIRE_AS_SEEN, ACQUISITION, row=FREE, returning=PARTITION)
+    return step(SqlWords(dialect), ACQUIRE_AS_SEEN, symbols(AcquireHinted), row=FREE, returning=PARTITION)
 
 
 def steal(dialect: Dialect) -> StepText:
     """Return the statement that takes a running tenure which was asked for and not handed over."""
-    return step(SqlWords(dialect), STEAL, ACQUISITION, returning=PARTITION)
+    return step(SqlWords(dialect), STEAL, symbols(Steal), returning=PARTITION)
 
 
 def retake(dialect: Dialect) -> StepText:
     """Return the statement that takes a running tenure over from an earlier try of the same task."""
-    return step(SqlWords(dialect), RETAKE, ACQUISITION, returning=PARTITION)
+    return step(SqlWords(dialect), RETAKE, symbols(Retake), returning=PARTITION)

@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import fields
+from datetime import datetime, timedelta
 from enum import StrEnum
-from functools import partial
+from functools import cache, partial
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, Final
 
 from airflow_coordination.protocol.algebra import Changes, Condition, Rule, Value
 from airflow_coordination.protocol.fields import MOVED, PARTITION_FIELDS, TENURE_FIELDS, Kind
-from airflow_coordination.protocol.writes import KEEP, Action
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.refreshing import Refresh
+from airflow_coordination.protocol.side_writes import CountFailure
+from airflow_coordination.protocol.writes import (
+    KEEP,
+    Act,
+    Action,
+    End,
+    Keep,
+    OnParked,
+    Place,
+    Retake,
+    Save,
+    SetPause,
+    Sweep,
+    Tenancy,
+)
 from airflow_coordination.stores.sql.columns import (
     HISTORY,
     PARTITIONS,
@@ -24,92 +44,137 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.values.accounting import BEGINNING
-from airflow_coordination.values.fence import RING_SIZE
-from airflow_coordination.values.status import PartitionStatus, Rank
+from airflow_coordination.values.blocks import dump_blocks
+from airflow_coordination.values.fence import RING_SIZE, Fence, Owner
+from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
+from airflow_coordination.values.times import to_micros
 
-ACCOUNTING: Final = ":accounting"
-STATUS: Final = ":status"
+MICROSECOND: Final = timedelta(microseconds=1)
+
+_PARTS: Final[Mapping[type, tuple[str, ...]]] = {
+    Owner: ("text", "task", "try_number"),
+    Partition: ("status", "token", "nonce", "last_op", "awaited_op"),
+}
+"""What is given of a value that has more: of a partition that a person saw, what their action is conditioned on."""
+_FOR_RECORDS: Final = frozenset({"heads", "then", "keeps", "kept_accounting"})
+"""What a statement is not given: what is made of it is written beside, if anything."""
+_FOR_THE_TEXT: Final = frozenset({"clear_staged", "completes", "delay", "new_first", "may_miss", "same_try"})
+"""What it is not given because its text, or another parameter, says it."""
+_CALLED: Final[Mapping[type, Mapping[str, str]]] = {
+    Owner: {"text": "owner", "task": "owner_task", "try_number": "owner_try"},
+    Tenancy: {"max_lost_leases": "max_lost"},
+    Retake: {"last_op": "seen_op"},
+    Save: {"progress_text": "progress"},
+    OnParked: {"text": "on_parked"},
+    Sweep: {"max_lost_leases": "max_lost"},
+    Partition: {"last_op": "seen_op"},
+    Refresh: {"payload_text": "payload", "seen": "seen_payload"},
+    SetPause: {"seen": "seen_op"},
+    FollowUp: {"text": "follow_up"},
+    CountFailure: {"error": "failing_error", "mark": "failing_mark"},
+}
+"""Parameters that are called otherwise than the field which they give."""
+_SPREAD: Final = {kind.__name__: kind for kind in (Fence, Owner, Tenancy, Partition, FollowUp)}
+"""Values that are several parameters, by the annotation of their field."""
+_GIVEN: Final[Mapping[type, Callable[[Any], Any]]] = {
+    timedelta: lambda duration: duration // MICROSECOND,
+    datetime: to_micros,
+    tuple: lambda blocks: dump_blocks(blocks) if blocks else None,
+    bool: int,
+    Rank: int,
+    Ready: int,
+    Timed: int,
+    Outcome: str,
+    PartitionStatus: str,
+    Action: str,
+    Keep: lambda _: None,
+}
+"""How an engine is given a value of a type; of all others, as it is."""
+
+
+@cache
+def _spread(kind: type) -> Mapping[str, str | type]:
+    """Return for each attribute of a write, a record or a value in them its parameter, or as what it is spread."""
+    stated = {field.name: str(field.type) for field in fields(kind)}
+    computed = [name for name, value in vars(kind).items() if isinstance(value, property)]
+    called = _CALLED.get(kind, {})
+    return {
+        name: _SPREAD.get(stated.get(name, ""), called.get(name, name))
+        for name in _PARTS.get(kind, (*stated, *computed))
+        if name not in _FOR_RECORDS | _FOR_THE_TEXT
+    }
+
+
+def _paths(kind: type) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of a write, and the way to the value of each."""
+    for name, parameter in _spread(kind).items():
+        if isinstance(parameter, str):
+            yield parameter, name
+        else:
+            yield from ((inner, f"{name}.{path}") for inner, path in _paths(parameter))
+
+
+@cache
+def _read_by(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]]]:
+    """Return the parameters of a write, and what reads their values: one call, because it stands before every step."""
+    names, paths = zip(*_paths(kind), strict=True)
+    read = attrgetter(*paths)
+    return names, read if len(paths) > 1 else lambda write: (read(write),)
+
+
+def parameters(write: Any) -> dict[str, Any]:
+    """Return all that a write or a record gives to its statement, by the name of the parameter."""
+    names, read = _read_by(write.__class__)
+    return {
+        name: value if (as_given := _GIVEN.get(value.__class__)) is None else as_given(value)
+        for name, value in zip(names, read(write), strict=True)
+    }
+
+
+def given(value: Any) -> Any:
+    """Return a value as an engine is given it."""
+    as_given = _GIVEN.get(value.__class__)
+    return value if as_given is None else as_given(value)
+
+
+def symbols(kind: type, **known: Any) -> Any:
+    """Return what stands for a write in its rule: for each attribute the parameter that gives it.
+
+    :param known: attributes of which the statement is made for one value.
+    """
+    said = {
+        name: f":{parameter}" if isinstance(parameter, str) else symbols(parameter)
+        for name, parameter in _spread(kind).items()
+    }
+    return SimpleNamespace(**said | known)
+
+
+STATUS: Final = symbols(End).status
 """The status after an ending; which columns of the index follow from it is in parameters, too."""
-
-_FENCE: Final = SimpleNamespace(token=":token", nonce=":nonce")
-_OWNER: Final = SimpleNamespace(text=":owner", task=":owner_task", try_number=":owner_try")
-
-ACQUISITION: Final = SimpleNamespace(
-    fence=_FENCE,
-    token=":token",
-    last_op=":seen_op",
-    below_try=":below_try",
-    tenancy=SimpleNamespace(
-        op=":op",
-        owner=_OWNER,
-        owner_details=":owner_details",
-        timeout=":timeout",
-        max_lost_leases=":max_lost",
-        max_failures=":max_failures",
-    ),
-)
-OWNER_WRITE: Final = SimpleNamespace(
-    fence=_FENCE,
-    op=":op",
-    prev=":prev",
-    owner=_OWNER,
-    owner_details=":owner_details",
-    timeout=":timeout",
-    progress_text=":progress",
-    staged=":staged",
-    text=":on_parked",
-    accounting=None,
-)
-ACCOUNTED: Final = SimpleNamespace(**{**vars(OWNER_WRITE), "accounting": ACCOUNTING})
-"""A save that carries an accounting."""
-NOTE: Final = SimpleNamespace(token=":token", op=":op")
-"""What follows a parking, as it was read."""
-QUESTION: Final = SimpleNamespace(fence=_FENCE, by=":by", patience=":patience")
-"""Asking for another worker's lease."""
-SWEEP: Final = SimpleNamespace(op=":op", max_lost_leases=":max_lost")
 PLACED: Final = ":placed_status"
 """The status of a partition that comes from another store; its columns of the index are in parameters, too."""
-LIFE: Final = SimpleNamespace(
-    created=":created", life=SimpleNamespace(**{name: f":{name}" for name in MOVED} | {"status": PLACED})
-)
-_END: Final = {
-    "fence": _FENCE,
-    "op": ":op",
-    "prev": ":prev",
-    "outcome": ":outcome",
-    "status": STATUS,
-    "closed_count": ":closed_count",
-    "failures": ":failures",
-    "lost_leases": ":lost_leases",
-    "last_error": ":last_error",
-    "reopen_delay": ":reopen_delay",
-    "available_delay": ":available_delay",
-    "generation": ":generation",
-    "error": ":error",
-    "rows": ":rows",
-    "bytes": ":bytes",
-}
+MAX_LOST: Final = symbols(Tenancy).max_lost_leases
 
 
-def end(*, completes: bool, keep_progress: bool, clear_staged: bool, accounted: bool = False) -> Any:
-    """Return what stands for an ending."""
-    counts = ACCOUNTING if accounted else None
-    progress = KEEP if keep_progress else ":progress"
-    shape = {"completes": completes, "clear_staged": clear_staged}
-    return SimpleNamespace(**_END, **shape, progress=progress, accounting=counts)
+def ending_of(*, completes: bool, keep_progress: bool, clear_staged: bool, accounted: bool = False) -> Any:
+    """Return what stands for an ending; why it failed, and what it published, is in the record of its tenure."""
+    shape: dict[str, Any] = {"completes": completes, "clear_staged": clear_staged, "error": ":error"}
+    shape |= {"progress": KEEP} if keep_progress else {}
+    shape |= {} if accounted else {"accounting": None}
+    return symbols(End, **shape)
 
 
-def act(action: Action, *, held: bool, awaited: bool = False) -> Any:
+def act_of(action: Action, *, held: bool, awaited: bool = False) -> Any:
     """Return what stands for a person's action on what was seen ``held`` or not, ``awaited`` by children or not."""
-    status = PartitionStatus.ASSIGNED if held else STATUS
-    stamp = ":awaited_op" if awaited else None
-    seen = SimpleNamespace(status=status, token=":token", nonce=":nonce", last_op=":seen_op", awaited_op=stamp)
-    return SimpleNamespace(action=action, op=":op", seen=seen)
+    seen = symbols(Partition, **({"status": PartitionStatus.ASSIGNED} if held else {}))
+    if not awaited:
+        seen.awaited_op = None
+    return symbols(Act, action=action, seen=seen)
 
 
-def refresh_of(*, bare: bool) -> Any:
-    """Return what stands for another payload of a partition that was seen ``bare``, or with one."""
-    return SimpleNamespace(generation=":generation", payload_text=":payload", seen=None if bare else ":seen_payload")
+def life_of() -> Any:
+    """Return what stands for a partition that comes from another store."""
+    return symbols(Place, life=SimpleNamespace(**{name: f":{name}" for name in MOVED} | {"status": PLACED}))
 
 
 ROW: Final = SimpleNamespace(

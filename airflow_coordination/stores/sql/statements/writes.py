@@ -6,6 +6,8 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from airflow_coordination.protocol.fields import HEAD_FIELDS, HEAD_KEY, Kind
+from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.rules import (
     ACT,
     ADOPT,
@@ -30,7 +32,7 @@ from airflow_coordination.protocol.side_writes import (
     PutHeads,
     TenureEnded,
 )
-from airflow_coordination.protocol.writes import Action
+from airflow_coordination.protocol.writes import Action, Adopt, Ask, Begin, OnParked, Renew, Save, Sweep
 from airflow_coordination.stores.sql.columns import (
     AUDIT,
     FAILS,
@@ -52,23 +54,19 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.indexes import PARKED
 from airflow_coordination.stores.sql.queue import not_used_up
-from airflow_coordination.stores.sql.statements import step as symbols
 from airflow_coordination.stores.sql.statements.dialect import Dialect
 from airflow_coordination.stores.sql.statements.step import (
-    ACCOUNTED,
-    LIFE,
     NOT_AWAITED,
-    NOTE,
     ONE,
-    OWNER_WRITE,
-    QUESTION,
     ROW,
-    SWEEP,
     EndingWords,
     SqlWords,
     StepText,
-    refresh_of,
+    act_of,
+    ending_of,
+    life_of,
     step,
+    symbols,
 )
 from airflow_coordination.values.failing import MARK_LENGTH, MOST_COUNTED
 
@@ -81,22 +79,22 @@ SOMETHING_FAILS: Final = f"EXISTS (SELECT 1 FROM {SOURCES} WHERE source_identifi
 
 def adopt(dialect: Dialect) -> StepText:
     """Return the statement by which a later try of the task watches the tenure."""
-    return step(SqlWords(dialect), ADOPT, OWNER_WRITE, returning="1")
+    return step(SqlWords(dialect), ADOPT, symbols(Adopt), returning="1")
 
 
 def renew(dialect: Dialect) -> StepText:
     """Return the statement that holds the lease on; no chain write."""
-    return step(SqlWords(dialect), RENEW, OWNER_WRITE, returning=HELD)
+    return step(SqlWords(dialect), RENEW, symbols(Renew), returning=HELD)
 
 
 def ask(dialect: Dialect) -> StepText:
     """Return the statement by which another worker asks for the lease; no chain write."""
-    return step(SqlWords(dialect), ASK, QUESTION, returning="1")
+    return step(SqlWords(dialect), ASK, symbols(Ask), returning="1")
 
 
 def begin(dialect: Dialect) -> StepText:
     """Return the statement that is a driver's first write."""
-    return step(SqlWords(dialect), BEGIN, OWNER_WRITE, returning=PARTITION)
+    return step(SqlWords(dialect), BEGIN, symbols(Begin), returning=PARTITION)
 
 
 def save(dialect: Dialect, *, accounted: bool = False) -> StepText:
@@ -104,12 +102,13 @@ def save(dialect: Dialect, *, accounted: bool = False) -> StepText:
 
     :param accounted: with totals of the accounting.
     """
-    return step(SqlWords(dialect), SAVE, ACCOUNTED if accounted else OWNER_WRITE, returning=HELD)
+    write = symbols(Save) if accounted else symbols(Save, accounting=None)
+    return step(SqlWords(dialect), SAVE, write, returning=HELD)
 
 
 def on_parked(dialect: Dialect) -> StepText:
     """Return the statement that stores what is to follow when the partition is parked."""
-    return step(SqlWords(dialect), ON_PARKED, OWNER_WRITE, returning="1")
+    return step(SqlWords(dialect), ON_PARKED, symbols(OnParked), returning="1")
 
 
 def end(
@@ -129,7 +128,7 @@ def end(
     :param completes: with COMPLETED as the status after; then it is refused where somebody waits for the partition.
     :param releases: not refused there: the statement that releases who waits follows in the same transaction.
     """
-    write = symbols.end(completes=releases, keep_progress=keep_progress, clear_staged=clear_staged, accounted=accounted)
+    write = ending_of(completes=releases, keep_progress=keep_progress, clear_staged=clear_staged, accounted=accounted)
     found = f"{ONE} AND {NOT_AWAITED}" if completes and not releases else ONE
     returning = "source_partition_key" if dialect.locks else f"source_partition_key, {SOMETHING_FAILS}"
     return step(EndingWords(dialect, slot), END, write, found=found, returning=returning)
@@ -141,13 +140,13 @@ def act(dialect: Dialect, action: Action, *, held: bool, awaited: bool = False, 
     :param releases: the statement that releases who waits for it follows in the same transaction.
     """
     found = f"{ONE} AND {NOT_AWAITED}" if action is Action.FINISH and not releases else ONE
-    write = symbols.act(action, held=held, awaited=awaited)
+    write = act_of(action, held=held, awaited=awaited)
     return step(SqlWords(dialect), ACT, write, found=found, returning=PARTITION)
 
 
 def place(dialect: Dialect) -> StepText:
     """Return the statement that places one partition."""
-    return step(SqlWords(dialect), PLACE, LIFE, returning="source_partition_key")
+    return step(SqlWords(dialect), PLACE, life_of(), returning="source_partition_key")
 
 
 def refresh(dialect: Dialect, *, bare: bool) -> StepText:
@@ -155,7 +154,8 @@ def refresh(dialect: Dialect, *, bare: bool) -> StepText:
 
     :param bare: it has none.
     """
-    return step(SqlWords(dialect), REFRESH, refresh_of(bare=bare), returning=PARTITION)
+    write = symbols(Refresh, seen=None) if bare else symbols(Refresh)
+    return step(SqlWords(dialect), REFRESH, write, returning=PARTITION)
 
 
 _AFTER_THE_STEP: Final = "AND EXISTS (SELECT 1 FROM done)"
@@ -211,7 +211,7 @@ NOTES: Final = f"""SELECT source_identifier, source_partition_key, token, last_o
 def followed(dialect: Dialect) -> StepText:
     """Return the statement that takes what was to follow out of a parked partition."""
     found = "source_identifier = :source AND source_partition_key = :key AND on_parked IS NOT NULL"
-    return step(SqlWords(dialect), FOLLOWED, NOTE, found=found, returning="1")
+    return step(SqlWords(dialect), FOLLOWED, symbols(FollowUp), found=found, returning="1")
 
 
 def found(dialect: Dialect, due: str) -> str:
@@ -232,13 +232,17 @@ def reclaim(dialect: Dialect) -> StepText:
     """Return the statement that ends expired leases; the last lost lease parks, otherwise the partition goes first."""
     expired = _due(dialect, Timed.HELD, f"AND partition_ownership_timeout <= {dialect.now}")
     return step(
-        SqlWords(dialect), RECLAIM, SWEEP, found=expired, returning="source_partition_key, source_partition_status"
+        SqlWords(dialect),
+        RECLAIM,
+        symbols(Sweep),
+        found=expired,
+        returning="source_partition_key, source_partition_status",
     )
 
 
 def reopen(dialect: Dialect) -> StepText:
     """Return the statement that reopens what is CLOSED until now."""
-    return step(SqlWords(dialect), REOPEN, SWEEP, found=_due(dialect, Timed.CLOSED), returning="1")
+    return step(SqlWords(dialect), REOPEN, symbols(Sweep), found=_due(dialect, Timed.CLOSED), returning="1")
 
 
 def promote(dialect: Dialect) -> str:
