@@ -53,8 +53,6 @@ TOMBSTONE_LIFE: Final = timedelta(days=7)
 
 _WORDS: Final = DynamoWords()
 _ANY: Final = partition()
-_TEXTS: Final = ("progress_text", "staged", "accounting_text")
-"""What :mod:`~airflow_coordination.stores.dynamodb.partitions` stores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,7 @@ def _attributes(before: Any, changes: Changes, source: str, now: datetime, place
     """
     assert UNKNOWN not in changes.values()
     stays = {name for name, value in changes.items() if value == getattr(before, name, UNKNOWN)}
-    fields = {name: value for name, value in changes.items() if name not in {"ring", *_TEXTS, *it.NOT_KEPT, *stays}}
+    fields = {name: value for name, value in changes.items() if name not in {"ring", *it.TEXTS, *it.NOT_KEPT, *stays}}
     known = {name: value for name, value in fields.items() if not isinstance(value, Path | Sum)}
     computed = {it.attribute_of(name): value for name, value in fields.items() if name not in known}
     sets = {**changes.get("ring", {}), **it.encoded(known), **_index_keys(changes, source, now, place)}
@@ -211,6 +209,16 @@ def confirm(fence: Fence) -> Change:
     return Change({it.CONFIRMED: 1}, under(fence))
 
 
+def of_the_chain(write: Begin | Save | End, at: Moment) -> Changes:
+    """Return the fields that a write of the chain changes, by its rule."""
+    return RULES[type(write)].changes(_WORDS, _before(write), write, at.now)
+
+
+def _before(write: Begin | Save | End) -> Any:
+    """Return what the condition of a write of the chain pins; who waits is another one's to release."""
+    return partition(token=write.fence.token, nonce=write.fence.nonce, last_op=write.prev, awaited_op=None)
+
+
 def holding(write: Begin | Save, at: Moment, texts: it.Item, *, longer: bool) -> Change:
     """Begin or save.
 
@@ -246,8 +254,7 @@ def end(write: End, at: Moment, texts: it.Item, ttl: timedelta | None) -> Change
     :param texts: progress and staged blocks as they are stored, where they change.
     :param ttl: how long a COMPLETED item is kept, ``None`` = for ever.
     """
-    before = partition(token=write.fence.token, nonce=write.fence.nonce, last_op=write.prev, awaited_op=None)
-    changes = END.changes(_WORDS, before, write, at.now)
+    before, changes = _before(write), of_the_chain(write, at)
     sets = _attributes(before, changes, write.source, at.now) | texts
     if write.completes and ttl is not None and not write.keeps:
         sets[it.EXPIRATION] = int((at.now + ttl).timestamp())

@@ -76,6 +76,8 @@ DELETED: Final = "deleted"
 WAITS_FOR: Final = "waitsFor"
 AWAITED: Final = "awaitedOp"
 ACCOUNTING: Final = "accounting"
+TEXTS: Final = {"progress_text": PROGRESS, "staged": STAGED, "accounting_text": ACCOUNTING}
+"""Fields that may be too large for the partition's item, and their attributes in it."""
 LARGE_OP: Final = {PROGRESS: "progressOp", STAGED: "stagedOp", ACCOUNTING: "accountingOp"}
 """In the place of a text that is too large for the item: the operation that stored it in an item of its own."""
 RING: Final = tuple(f"ring{slot}" for slot in range(RING_SIZE))

@@ -11,26 +11,24 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr
 
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.writes import KEEP, ChainWrite, End, Save
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import Change, Moment, under
 from airflow_coordination.stores.dynamodb.expressions import update
 from airflow_coordination.stores.dynamodb.history import History
 from airflow_coordination.stores.dynamodb.items import (
-    ACCOUNTING,
     KEY,
     LARGE_OP,
     PROGRESS,
     SOURCE,
-    STAGED,
+    TEXTS,
     Item,
     typed,
     whole_item,
 )
 from airflow_coordination.stores.dynamodb.keys import LARGE, belonging, bytes_of, instant, part_key
 from airflow_coordination.stores.dynamodb.requests import Refusal, Remembered, Table
-from airflow_coordination.values.blocks import dump_blocks
+from airflow_coordination.values.blocks import Block, dump_blocks
 from airflow_coordination.values.errors import SchemaVersionError, StoreUnavailableError
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError, shown
@@ -41,24 +39,12 @@ GLOBAL_STATE: Final = "|GLOBAL_STATE"
 _READS: Final = 5
 
 
-def texts_of(write: ChainWrite) -> dict[str, str | None]:
-    """Return what a write changes of progress, staged blocks and accounting."""
-    changed: dict[str, str | None] = {}
-    if isinstance(write, Save):
-        changed = {PROGRESS: write.progress_text, STAGED: dump_blocks(write.staged) if write.staged else None}
-    if isinstance(write, End) and write.progress is not KEEP:
-        changed[PROGRESS] = write.progress
-    if isinstance(write, End) and write.clear_staged:
-        changed[STAGED] = None
-    if isinstance(write, Save | End) and write.accounting is not None:
-        changed[ACCOUNTING] = write.accounting
-    return changed
+def stored(source: str, key: str, op: str, changed: Mapping[str, Any]) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Return what the partition's item is to hold of its texts, and the puts of those that are too large for it.
 
-
-def stored(
-    source: str, key: str, op: str, texts: Mapping[str, str | None]
-) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """Return what the partition's item is to hold of ``texts``, and the puts of those that are too large for it."""
+    :param changed: fields of the partition that change, as its rule says; what is none of its texts is left to others.
+    """
+    texts = {attribute: _text(changed[name]) for name, attribute in TEXTS.items() if name in changed}
     sets: dict[str, Any] = {}
     puts = []
     for name, text in texts.items():
@@ -70,6 +56,10 @@ def stored(
     if state is not None and source.endswith(GLOBAL_STATE):
         puts.append({"Put": {"Item": whole_item({**_key(source, key, REMEMBERED), "op": op, "text": state})}})
     return sets, puts
+
+
+def _text(value: str | tuple[Block, ...] | None) -> str | None:
+    return (dump_blocks(value) if value else None) if isinstance(value, tuple) else value
 
 
 def remembered(table: Table, call: Call, source: str, key: str) -> str | None:

@@ -38,11 +38,9 @@ from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.children import NOT_AWAITED, Children
 from airflow_coordination.stores.dynamodb.expressions import put, update
 from airflow_coordination.stores.dynamodb.items import (
-    ACCOUNTING,
     KEY,
-    PROGRESS,
     SOURCE,
-    STAGED,
+    TEXTS,
     VERSION,
     Item,
     as_kept,
@@ -50,10 +48,9 @@ from airflow_coordination.stores.dynamodb.items import (
     typed,
 )
 from airflow_coordination.stores.dynamodb.keys import AUDIT, PAUSE, belonging, check_together
-from airflow_coordination.stores.dynamodb.partitions import Partitions, stored, texts_of
+from airflow_coordination.stores.dynamodb.partitions import Partitions, stored
 from airflow_coordination.stores.dynamodb.requests import MARGIN, Refusal, Table
 from airflow_coordination.stores.dynamodb.side_items import Parkings, beside
-from airflow_coordination.values.blocks import dump_blocks
 from airflow_coordination.values.failing import MARK_LENGTH, MOST_COUNTED, Failing
 from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.names import holds_partitions
@@ -131,7 +128,7 @@ class Owning:
     @_apply.register
     def _save(self, write: Save, at: Moment) -> Answer:
         call = Call("save", write.key)
-        sets, puts = stored(write.source, write.key, write.op, texts_of(write))
+        sets, puts = stored(write.source, write.key, write.op, changes.of_the_chain(write, at))
         until: datetime | None = at.now + write.timeout
         for longer in (True, False):
             change = changes.holding(write, at, sets, longer=longer)
@@ -158,7 +155,7 @@ class Owning:
     @_apply.register
     def _end(self, write: End, at: Moment) -> Answer:
         call = Call(str(write.outcome), write.key)
-        sets, puts = stored(write.source, write.key, write.op, texts_of(write))
+        sets, puts = stored(write.source, write.key, write.op, changes.of_the_chain(write, at))
         puts += beside(self._partitions.table, END.records(write), at.now)
         check_together(call, write.key, len(write.heads), puts)
         change = changes.end(write, at, sets, self._ttl)
@@ -232,9 +229,9 @@ def place(partitions: Partitions, parkings: Parkings, write: Place) -> Answer:
         return Answer(False, seen)
     if after.on_parked_text is not None:
         parkings.announce(call, write.source)
-    texts = {PROGRESS: after.progress_text, STAGED: dump_blocks(after.staged) if after.staged else None}
-    if after.accounting_text is not None:
-        texts[ACCOUNTING] = after.accounting_text
+    texts = {name: getattr(after, name) for name in TEXTS}
+    if after.accounting_text is None:  # the partition is new, and has none to take away
+        del texts["accounting_text"]
     sets, others = stored(write.source, write.key, after.last_op, texts)
     others += beside(partitions.table, PLACE.records(write), at.now)
     check_together(call, write.key, len(write.heads), others)
