@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 
-from airflow_coordination.planning.intervals import Interval, subtract, united
+from airflow_coordination.planning.intervals import Interval, subtract
 from airflow_coordination.values.input_errors import InvalidInputError
 
 Version = int | str
@@ -90,11 +90,14 @@ class _Group:
     interval: Interval
     version: Version
     pieces: dict[int, Piece] = field(default_factory=dict)
-    shows: bool = False
 
     @property
     def is_complete(self) -> bool:
         return len(self.pieces) == next(iter(self.pieces.values())).parts
+
+    @property
+    def in_order(self) -> tuple[Piece, ...]:
+        return tuple(self.pieces[part] for part in sorted(self.pieces))
 
 
 def timeline(pieces: Iterable[Piece]) -> Timeline:
@@ -106,8 +109,8 @@ def timeline(pieces: Iterable[Piece]) -> Timeline:
     groups = _grouped(pieces)
     _check_versions({group.version for group in groups})
     _check_overlaps(groups)
-    slices = _swept([group for group in groups if group.is_complete])
-    return Timeline(tuple(slices), tuple(_hidden(groups)))
+    whole = _on_top([group for group in groups if group.is_complete])
+    return Timeline(tuple(Slice(at, one.version, one.in_order) for at, one in whole), tuple(_hidden(groups, whole)))
 
 
 def _grouped(pieces: Iterable[Piece]) -> list[_Group]:
@@ -153,12 +156,12 @@ def _check_overlaps(groups: Sequence[_Group]) -> None:
                 raise InvalidInputError("piece.interval", str(other), problem, "Publish it as a newer version")
 
 
-def _swept(groups: Sequence[_Group]) -> list[Slice]:
-    """Return what shows: one pass over all starts and ends, with the newest that has begun on top of a heap."""
+def _on_top(groups: Sequence[_Group]) -> list[tuple[Interval, _Group]]:
+    """Return the newest of all at each time: one pass over starts and ends, with what has begun in a heap."""
     ranks = {version: -number for number, version in enumerate(sorted({g.version for g in groups}))}
     waiting = sorted(range(len(groups)), key=lambda one: groups[one].interval.start, reverse=True)
     begun: list[tuple[int, int]] = []
-    found: list[Slice] = []
+    found: list[tuple[Interval, _Group]] = []
     for moment, until in pairwise(_moments(groups)):
         while waiting and groups[waiting[-1]].interval.start <= moment:
             number = waiting.pop()
@@ -166,7 +169,7 @@ def _swept(groups: Sequence[_Group]) -> list[Slice]:
         while begun and groups[begun[0][1]].interval.end <= moment:
             heapq.heappop(begun)
         if begun:
-            _show(groups[begun[0][1]], Interval(moment, until), found)
+            _add(groups[begun[0][1]], Interval(moment, until), found)
     return found
 
 
@@ -174,26 +177,17 @@ def _moments(groups: Sequence[_Group]) -> list[datetime]:
     return sorted({moment for group in groups for moment in (group.interval.start, group.interval.end)})
 
 
-def _show(group: _Group, interval: Interval, found: list[Slice]) -> None:
-    pieces = tuple(group.pieces[part] for part in sorted(group.pieces))
-    group.shows = True
-    last = found[-1] if found else None
-    if last and last.pieces == pieces and last.interval.end == interval.start:
-        found[-1] = Slice(Interval(last.interval.start, interval.end), group.version, pieces)
-    else:
-        found.append(Slice(interval, group.version, pieces))
+def _add(group: _Group, interval: Interval, found: list[tuple[Interval, _Group]]) -> None:
+    """Add a stretch, or let the last one go on."""
+    if found and found[-1][1] is group and found[-1][0].end == interval.start:
+        interval = Interval(found.pop()[0].start, interval.end)
+    found.append((interval, group))
 
 
-def _hidden(groups: Sequence[_Group]) -> Iterator[Piece]:
+def _hidden(groups: Sequence[_Group], whole: Sequence[tuple[Interval, _Group]]) -> Iterator[Piece]:
+    """Yield what no part of shows; half an attempt is hidden by what is newer, whole or not."""
+    shown = {id(group) for _, group in whole}
+    on_top = {id(group) for _, group in _on_top(groups)}
     for group in groups:
-        if group.is_complete and not group.shows:
+        if id(group) not in (shown if group.is_complete else on_top):
             yield from group.pieces.values()
-    incomplete = [group for group in groups if not group.is_complete]
-    for group in incomplete:
-        newer = [one.interval for one in groups if _newer(one, group) and one.interval.overlaps(group.interval)]
-        if not subtract(group.interval, united(newer)):
-            yield from group.pieces.values()
-
-
-def _newer(one: _Group, other: _Group) -> bool:
-    return one.version > other.version  # type: ignore[operator]  # all are numbers, or all are texts

@@ -32,6 +32,7 @@ from tests.mutants.broken import (
     steps,
     supplying,
     tenures,
+    upkeep,
     wanting,
 )
 from tests.mutants.mutant import RULE, Mutant, Simulated
@@ -57,6 +58,7 @@ _TABLES = (
     pausing,
     moving,
     planning,
+    upkeep,
     aggregates,
     kinesis,
     accounting,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -85,8 +86,10 @@ def _components(touched: Sequence[tuple[Interval, Head]]) -> list[Chunk]:
     """Return what overlaps, directly or by others in between, together."""
     found: list[tuple[Interval, list[Head]]] = []
     for interval, head in touched:
-        if found and (interval.overlaps(found[-1][0]) or interval == found[-1][0]):
-            found[-1] = (umbrella([found[-1][0], interval]), [*found[-1][1], head])
+        if found and interval.overlaps(found[-1][0]):
+            inside = found[-1][1]
+            inside.append(head)
+            found[-1] = (umbrella([found[-1][0], interval]), inside)
         else:
             found.append((interval, [head]))
     return [Chunk(interval, tuple(sorted(inside, key=_order))) for interval, inside in found]
@@ -97,13 +100,16 @@ def _by_bucket(row: Sequence[Head], granularity: Granularity) -> list[Chunk]:
 
     Of the buckets only those count at which the set changes: a day in minutes has 1,440.
     """
-    found: dict[Interval, Chunk] = {}
-    for bucket in _changes(row, granularity):
-        inside = tuple(head for head in row if head.interval.overlaps(bucket))
-        if inside:
-            chunk = Chunk(bucket, inside)
-            found.setdefault(chunk.umbrella, chunk)
-    return list(found.values())
+    buckets = list(_changes(row, granularity))
+    starts = [bucket.start for bucket in buckets]
+    inside: list[list[Head]] = [[] for _ in buckets]
+    for head in row:
+        first = max(bisect_right(starts, head.interval.start) - 1, 0)
+        for number in range(first, bisect_left(starts, head.interval.end)):
+            if head.interval.overlaps(buckets[number]):
+                inside[number].append(head)
+    chunks_there = [Chunk(bucket, tuple(there)) for bucket, there in zip(buckets, inside, strict=True) if there]
+    return list({chunk.umbrella: chunk for chunk in reversed(chunks_there)}.values())[::-1]
 
 
 def _changes(row: Sequence[Head], granularity: Granularity) -> Iterator[Interval]:
@@ -128,8 +134,10 @@ def split(heads: Iterable[Head], limit: int) -> list[tuple[int, tuple[Head, ...]
         if head.part is not None:
             parts.setdefault(head.part, []).append(head)
     last = max(parts, default=-1)
+    size = sum(one.bytes for one in parts.get(last, ()))
     for head in (one for one in row if one.part is None):
-        if last < 0 or sum(one.bytes for one in parts[last]) + head.bytes > limit:
-            last += 1
+        if last < 0 or size + head.bytes > limit:
+            last, size = last + 1, 0
         parts.setdefault(last, []).append(head)
+        size += head.bytes
     return [(number, tuple(parts[number])) for number in sorted(parts)]

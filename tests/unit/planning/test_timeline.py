@@ -143,4 +143,6 @@ def test_a_hundred_thousand_pieces_are_swept_once():
     count = 100_000
     shown = timeline([Piece(days(at, at + 1 + at % 5), at, at) for at in range(count)])
     assert shown.missing(days(0, count)) == []
+    half = timeline([Piece(days(at, at + 1 + at % 5), at, at, 0, 2) for at in range(count)])
+    assert (half.slices, half.overshadowed) == ((), ())  # nothing newer has the first day of any
     assert shown.slices[-1].interval == days(count - 1, count + (count - 1) % 5)

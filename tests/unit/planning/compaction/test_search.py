@@ -271,6 +271,11 @@ def test_a_hundred_thousand_heads_are_searched_once():
         start = end
     found = search([Dataset(config(granularity=granularity("g", "DAY")), heads)])
     assert (len(found.groups), sum(len(group.heads) for group in found.groups)) == (4167, 100_000)
+    settings = config(granularity=granularity("g", "P100Y"), oversize=Oversize.SPLIT, input_bytes=99_999)
+    found = search([Dataset(settings, heads)])  # all in one chunk
+    assert sorted(len(group.heads) for group in found.groups) == [1, 99_999]
+    each = search([Dataset(config(granularity=granularity("g", "DAY"), straddling=Straddling.EACH), heads)])
+    assert len(each.groups) == 4167
 
 
 def test_the_seed_s_text_is_what_is_tested():

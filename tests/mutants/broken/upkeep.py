@@ -1,0 +1,148 @@
+"""Mutants of what is decided about what partitions publish: timelines, compaction, copies, and what may go."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Tested
+
+
+def _unit(module: str, test: str) -> Tested:
+    return Tested(f"tests/unit/planning/{module}.py::{test}")
+
+
+_DAYS = _unit("test_timeline", "test_each_day_shows_its_newest_complete_version")
+_SEARCHED = _unit("compaction/test_search", "test_everything_is_judged_once_and_what_is_taken_is_allowed")
+_PLACED = _unit("copies/test_placement", "test_no_run_leaves_anything_with_fewer_copies_than_before_or_than_wanted")
+_MOVED = _unit("copies/test_balance", "test_every_move_is_strictly_better_and_there_are_no_more_than_allowed")
+_MARKED = _unit("unused/test_unused", "test_what_is_marked_shows_nowhere_even_if_only_what_is_served_counts")
+_DELETED = _unit("unused/test_unused", "test_nothing_is_deleted_within_a_margin")
+
+MUTANTS = (
+    Mutant(
+        "a version without all its parts shows",
+        "planning.timeline",
+        "whole = _on_top([group for group in groups if group.is_complete])",
+        "whole = _on_top(groups)",
+        "readers see half of what was published, and the older whole is hidden",
+        _DAYS,
+    ),
+    Mutant(
+        "the older version shows",
+        "planning.timeline",
+        "{version: -number for",
+        "{version: number for",
+        "what was replaced is read again",
+        _DAYS,
+    ),
+    Mutant(
+        "what has ended goes on showing",
+        "planning.timeline",
+        "groups[begun[0][1]].interval.end <= moment",
+        "groups[begun[0][1]].interval.end < moment",
+        "a version shows one stretch beyond its end",
+        _DAYS,
+    ),
+    Mutant(
+        "half an attempt is never garbage",
+        "planning.timeline",
+        "(shown if group.is_complete else on_top)",
+        "shown if group.is_complete else {id(group)}",
+        "attempts that were given up stay for ever",
+        _unit("test_timeline", "test_a_half_published_attempt_is_garbage_when_a_newer_one_exists"),
+    ),
+    Mutant(
+        "PT is a period",
+        "planning.periods",
+        ' or form["clock"] == "T":',
+        ":",
+        "P1DT passes, as in isodate, and its writer has forgotten something",
+        _unit("test_periods", "test_what_is_no_period_is_refused_with_what_to_write"),
+    ),
+    Mutant(
+        "a month is thirty days",
+        "planning.periods",
+        "return _moved(moment, -self.months, -self.rest)",
+        "return _moved(moment, 0, -self.rest - self.months * timedelta(days=30))",
+        "what is kept for a month goes a day too early",
+        _unit("test_periods", "test_what_lies_a_period_away"),
+    ),
+    Mutant(
+        "a chunk is done by some of it",
+        "planning.compaction.search",
+        "if len(states) < len(part.heads):",
+        "if not states:",
+        "what was published after a compaction is never merged",
+        _unit("compaction/test_search", "test_a_chunk_above_the_limit_is_merged_in_parts_that_stay"),
+    ),
+    Mutant(
+        "what is locked in a part is searched",
+        "planning.compaction.search",
+        "if any(place.overlaps(interval) for place in places):",
+        "if any(interval.contains(place) for place in places):",
+        "a compaction begins where a backfill is at work",
+        _unit("compaction/test_search", "test_a_chunk_that_partly_lies_in_what_is_locked_is_left_whole"),
+    ),
+    Mutant(
+        "what is too large is taken",
+        "planning.compaction.search",
+        "if reason in _TO_DO and part.bytes > config.input_bytes:",
+        "if reason in _TO_DO and part.bytes > 2 * config.input_bytes:",
+        "a run reads more than it may",
+        _SEARCHED,
+    ),
+    Mutant(
+        "what was merged moves to another part",
+        "planning.compaction.chunks",
+        "        if head.part is not None:\n            parts",
+        "        if head.part is not None and head.part < 0:\n            parts",
+        "a part lets go of rows that its merged file has, and nobody else has",
+        _unit("compaction/test_chunks", "test_parts_are_below_the_limit_and_sticky"),
+    ),
+    Mutant(
+        "nothing may run",
+        "planning.compaction.slots",
+        "max(self.at_least, limit)",
+        "limit",
+        "with few workers nothing is ever compacted, against the seed",
+        _unit("compaction/test_slots", "test_at_least_one_when_nothing_runs_and_never_more_than_the_limit"),
+    ),
+    Mutant(
+        "the old copy goes before the new one is there",
+        "planning.copies.placement",
+        "if location.lost_since is None and spare > 0 and",
+        "if location.lost_since is None and",
+        "a change of tiers leaves a time without any copy",
+        _PLACED,
+    ),
+    Mutant(
+        "a move may be one too many",
+        "planning.copies.balance",
+        "if after[1].utilisation <= after[0].utilisation:",
+        "if after[1].utilisation > low.utilisation:",
+        "copies move to and fro in a quiet tier",
+        _MOVED,
+    ),
+    Mutant(
+        "what is hidden by what nobody can read is marked",
+        "planning.unused.overshadowed",
+        "timeline(one for one in row if one.name in served)",
+        "timeline(row)",
+        "the old goes while the new cannot be read yet",
+        _MARKED,
+    ),
+    Mutant(
+        "one margin is enough",
+        "planning.unused.deleting",
+        "return ended and one.marked",
+        "return ended or one.marked",
+        "a wrong click deletes a year (Druid issues 5305, 6873)",
+        _DELETED,
+    ),
+    Mutant(
+        "what began before the window is dropped",
+        "planning.rules.rule",
+        "reach.contains(interval) if self.type.drops else reach.overlaps(interval)",
+        "reach.overlaps(interval) if self.type.drops else reach.contains(interval)",
+        "a month is dropped while part of it is to be kept (Druid issues 6387, 1362)",
+        _unit("rules/test_rules", "test_what_has_begun_before_the_window_is_kept_until_it_is_wholly_outside"),
+    ),
+)
