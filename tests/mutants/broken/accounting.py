@@ -56,8 +56,8 @@ MUTANTS = (
     Mutant(
         "DynamoDB drops counts",
         _DYNAMODB,
-        "        changed[ACCOUNTING] = write.accounting\n",
-        "        pass\n",
+        "for name, attribute in TEXTS.items() if name in changed}",
+        'for name, attribute in TEXTS.items() if name in changed and name != "accounting_text"}',
         "S26: a save or an ending stands for records that are not counted",
         Simulated("dynamodb"),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _SELECTION = "monitoring.selection"
-_ACTING = "monitoring.acting"
+_ACTING = "cli.subcommands.acting"
 
 
 def _selected(test: str) -> Tested:
@@ -44,8 +44,8 @@ MUTANTS = (
     Mutant(
         "action on what has moved since it was counted",
         _ACTING,
-        "return coordinator.people.act(action, seen.key, by, why, seen)",
-        "return coordinator.people.act(action, seen.key, by, why)",
+        "coordinator.people.act(action, partition.key, by, args.why, partition)",
+        "coordinator.people.act(action, partition.key, by, args.why)",
         "people: an action falls on a partition that is not any more what the person saw",
         _selected("test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done"),
     ),
