@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -203,6 +204,22 @@ def test_s6_what_no_head_record_names_stays_unknown(store: InMemoryStore, clock:
     with pytest.raises(OutcomeUnknownError, match=FORGOTTEN):
         settler(store, clock).settle("save", write, lease.chain, lambda: GONE)
     assert lease.chain.unsettled == write
+
+
+def test_s6_only_its_own_head_records_are_asked(clock: FakeClock) -> None:
+    """However many others the source has."""
+    asked = list[str | None]()
+
+    class Asked(InMemoryStore):
+        def heads(self, source: str, dataset: str | None = None, key: str | None = None, *page: Any) -> Any:
+            asked.append(key)
+            return super().heads(source, dataset, key, *page)
+
+    store = Asked(clock=clock)
+    lease = held(store, clock)
+    with pytest.raises(OutcomeUnknownError, match=FORGOTTEN):
+        settler(store, clock).settle("save", in_doubt(lease), lease.chain, lambda: GONE)
+    assert asked == ["a"]
 
 
 def test_s6_head_records_that_are_not_heard_at_once_are_asked_for_again(store: InMemoryStore, clock: FakeClock) -> None:

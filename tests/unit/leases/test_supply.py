@@ -404,8 +404,10 @@ def test_a_page_is_created_as_soon_as_it_is_full() -> None:
         sizes.append(len(page))
         return Created(created=len(page))
 
-    SupplierPages(create, lambda state: None).run(lambda state: (str(n) for n in range(CREATE_PAGE + 1)), {}, int)
+    run = SupplierPages(create, lambda state: None)
+    run.run(lambda state: (str(n) for n in range(CREATE_PAGE + 1)), {}, int)
     assert sizes == [CREATE_PAGE, 1]
+    assert run.named == set(), "nobody wants to know the keys"
 
 
 def test_repeats_that_differ_are_told_once_each() -> None:
