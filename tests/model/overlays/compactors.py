@@ -48,14 +48,15 @@ def happenings(state: State, scenario: Scenario) -> Iterator[Happening]:
 def _begins(state: State, index: int, scenario: Scenario) -> Iterator[Happening]:
     """Yield acquisitions: the lease of before has ended, or the planner has opened the group again."""
     driver = state.drivers[index]
-    ready = driver.read is not None and driver.read.whole
+    read = driver.read or unread(state)
     for number, group in enumerate(state.groups):
-        if not scenario.rules.under_lease and driver.read is None:
+        if scenario.rules.under_lease != "all" and driver.read is None:
             yield _who(number, 0, "looks"), _with_driver(state, index, Driver(number, read=unread(state)))
-        elif group.token < scenario.tokens[number] and driver.group in ((number,) if ready else (-1,)):
+        elif group.token < scenario.tokens[number] and driver.group in ((number,) if read.whole else (-1,)):
             taken = group._replace(token=group.token + 1, held=True)
-            read = driver.read if ready else unread(state)
-            after = _with_driver(state, index, Driver(number, OWNS, taken.token, read))
+            anew = scenario.rules.under_lease == "overlays"
+            known = read._replace(overlays=unread(state).overlays) if anew else read
+            after = _with_driver(state, index, Driver(number, OWNS, taken.token, known))
             yield _who(number, taken.token, "acquires"), _with_group(after, number, taken)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tests.model.overlays.state import NOTHING, Partition, State, put
+from tests.model.overlays.state import NOTHING, Heads, Partition, State, put
 
 Happening = tuple[str, State]
 
@@ -34,9 +34,9 @@ def _writes(state: State, part: int, partition: Partition) -> Happening:
 def _ends(state: State, part: int, partition: Partition) -> Happening:
     token, kind = partition.token, partition.plan[0]
     followed = partition.follows[token - 1]
-    if kind == "replace":
-        head, rows = (token,), (token,)
-    else:
+    head: Heads = (token,)
+    rows: tuple[int, ...] = (token,)
+    if kind != "replace":
         kept = tuple(token if each == followed else each for each in partition.head)
         head, rows = (kept if followed else (*kept, token)), (*partition.rows, token)
     after = partition._replace(held=False, plan=partition.plan[1:], head=head, rows=tuple(sorted(rows)))

@@ -31,7 +31,7 @@ def words(part: int, head: tuple[int, ...]) -> str:
     return ", ".join(f"block {part}.{token}" for token in head) or "no block"
 
 
-def _left(values: tuple) -> list[int]:
+def _left(values: tuple[object, ...]) -> list[int]:
     return [index for index, value in enumerate(values) if value is None]
 
 

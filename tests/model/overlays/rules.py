@@ -20,8 +20,8 @@ class Rules:
     """Whose published overlays free a group from that. ``later or same`` and ``any other``: loose."""
     relies_on_published: bool = True
     """Whether only published overlays do; otherwise the newest that was written, too."""
-    under_lease: bool = True
-    """Whether overlays and heads that this goes by were read under the group's lease; otherwise before it."""
+    under_lease: str = "all"
+    """What of that is read under the group's lease. ``overlays`` (heads before it) and ``nothing``: loose."""
     named_as_read: bool = True
     """Whether the digests are those of the very read whose rows were merged; otherwise those of the heads by then."""
     origins_met: bool = True

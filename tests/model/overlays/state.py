@@ -6,7 +6,7 @@ its manifest. What was really published (:attr:`Partition.rows`) is read by nobo
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 IDLE, OWNS, SENT = "idle", "owns", "sent"
 NOTHING = 0
@@ -133,7 +133,7 @@ class State(NamedTuple):
     reader: Reader | None = None
 
 
-def put(values: tuple, index: int, value: object) -> tuple:
+def put(values: tuple[Any, ...], index: int, value: object) -> tuple[Any, ...]:
     """Return ``values`` with another one at ``index``."""
     return (*values[:index], value, *values[index + 1 :])
 

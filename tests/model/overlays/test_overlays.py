@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from typing import Any
 
 import pytest
 
@@ -13,7 +14,9 @@ from tests.model.overlays.traces import found, kept, text
 from tests.model.overlays.world import Overlays
 
 pytestmark = pytest.mark.slow
-by_name = {"ids": lambda each: each.name}
+by_name: dict[str, Any] = {"ids": lambda each: each.name}
+LARGE = {"O3", "O3b"}
+"""Three times as large as all others together."""
 OF_INGEST = [hole for hole in HOLES if hole.expect.startswith("S24")]
 OF_READERS = [hole for hole in HOLES if hole not in OF_INGEST]
 
@@ -45,6 +48,16 @@ def test_s21_s24_all_rules_together_keep_both(full: Full) -> None:
     result = Explorer(Overlays(full.small)).run()
     assert not result.violation, "\n".join([result.violation, *result.trace])
     assert result.complete
+
+
+@pytest.mark.parametrize("hole", [hole for hole in HOLES if hole.name not in LARGE], **by_name)
+def test_nobody_misses_what_the_model_forgets(hole: Hole) -> None:
+    """States that differ only by what nobody can come to any more are one: that hides no way to a violation."""
+    loosened, whole = (Explorer(Overlays(each, forgets=False)).run() for each in (hole.loosened, hole.scenario))
+    assert hole.expect in loosened.violation
+    assert len(loosened.trace) == len(found(hole).trace)
+    assert not whole.violation
+    assert whole.complete
 
 
 def test_each_rule_is_left_out_once() -> None:

@@ -13,10 +13,13 @@ Step = tuple[str, State, str]
 
 
 class Overlays:
-    """The design within the bounds of one scenario."""
+    """The design within the bounds of one scenario.
 
-    def __init__(self, scenario: Scenario) -> None:
-        self._scenario, self.expect = scenario, scenario.expect
+    :param forgets: whether states differ only by what somebody may still come to.
+    """
+
+    def __init__(self, scenario: Scenario, *, forgets: bool = True) -> None:
+        self._scenario, self.expect, self._forgets = scenario, scenario.expect, forgets
 
     def start(self) -> State:
         """Return the state in which each partition has published one block, and nothing is merged."""
@@ -30,7 +33,8 @@ class Overlays:
     def successors(self, state: State) -> Iterator[Step]:
         """Yield what can happen next, and what is wrong with it."""
         for said, after, broken in self._steps(state):
-            yield said, _remembered(readers.goes_on(state, after, self._scenario)), broken
+            after = readers.goes_on(state, after, self._scenario)
+            yield said, _remembered(after) if self._forgets else after, broken
 
     def _steps(self, state: State) -> Iterator[Step]:
         for said, after in publishers.happenings(state):
@@ -64,8 +68,9 @@ def _remembered(state: State) -> State:
     return state
 
 
-def _group(state: State, number: int, group: Group, reads: list) -> Group:
+def _group(state: State, number: int, group: Group, reads: list[Read | None]) -> Group:
     tokens = {read.overlays[number] for read in reads if read is not None and read.overlays} | {group.published}
+    tokens |= {each.overlays[number] for each in state.collectors if each.overlays}
     tokens |= {driver.token for driver in state.drivers if driver.group == number and driver.phase == SENT}
     return group._replace(written=tuple(each for each in group.written if each[0] in tokens))
 
@@ -87,7 +92,7 @@ def _within_reach(state: State) -> set[File]:
 
 
 @cache
-def _by_tenure(driver: Driver) -> tuple:
+def _by_tenure(driver: Driver) -> tuple[object, ...]:
     read = driver.read or Read((), ())
     known = tuple((value is not None, value or 0) for value in read.overlays)
     return driver.group, driver.token, driver.phase, known, tuple((each is not None, each or ()) for each in read.heads)
