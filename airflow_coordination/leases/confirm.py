@@ -154,7 +154,7 @@ class Settler:
 
         :param deadline: own monotonic time; ``request_deadline`` from now when ``None``.
         """
-        until = deadline or self._deadline()
+        until = self._deadline() if deadline is None else deadline
         return Attempts(action, until, self._clock, self._randomness, doubtful=doubtful, unheard=self._unheard)
 
     def repeat(self, action: str, send: Callable[[], T], deadline: float | None = None) -> T:
