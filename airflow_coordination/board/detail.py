@@ -28,7 +28,7 @@ from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.monitoring.summaries import grouped
 from airflow_coordination.monitoring.throughput import Lately, lately
 from airflow_coordination.protocol import remedies
-from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.names import compose_source, split_source
 from airflow_coordination.values.status import PartitionStatus
@@ -55,7 +55,8 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
         held = owners(store, source, HELD)
         known = lately(coordinator_of(user, store, seen), held.now, TENURES)
         outlook = counted.outlook if counted else None
-        left = follow_ups_of(store, source, None, LEFT)
+        notes = parts_of(store).follow_ups
+        left = () if notes is None else notes.follow_ups(source, None, None, LEFT)
         parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True)
         errors = [ErrorView(error=each.error, like=each.like or None, number=each.number) for each in grouped(parked)]
         workers = _workers(held.held)

@@ -15,7 +15,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 def offered(user: BaseUser, store: PartitionStore, seen: VisibleSource) -> Offer | None:
     """Return what the user may do now; nothing where the user may not act, or the store knows of no pauses."""
-    if not seen.may_act or not hasattr(store, "set_pause"):
+    if not seen.may_act or parts_of(store).pauses is None:
         return None
     action = "resume" if coordinator_of(user, store, seen).pausing.current_pause().paused else "pause"
     typed = remedies.about(remedies.shell_of(store), action, seen.identifier)

@@ -12,7 +12,7 @@ from airflow_coordination.outputs.manifests import Reference, references, verifi
 from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.diagnostics import Finding, Verdict
@@ -82,9 +82,12 @@ def look_at_follow_ups(context: CommandContext) -> Iterator[Finding]:
     A store that cannot be asked has been told of already.
     """
     try:
+        notes = parts_of(context.store).follow_ups
+        if notes is None:
+            return
         for source, _ in context.store.sources()[:_SOURCES]:
             look = about(shell_of(context.store), "finish-actions", source)
-            yield from _of_source(source, follow_ups_of(context.store, source, None, _NOTES), look)
+            yield from _of_source(source, notes.follow_ups(source, None, None, _NOTES), look)
     except CoordinationError:
         return
 

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import keeps_history
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.fence import Owner
 
 NEWEST: Final = 1_000
@@ -42,7 +42,7 @@ def last_task_log(context: CommandContext, coordinator: SourceCoordinator, parti
         return None
     if partition.owner is not None:
         return task_log(context, partition.owner)
-    past = coordinator.history(partition.key, 1) if keeps_history(context.store) else ()
+    past = coordinator.history(partition.key, 1) if parts_of(context.store).history is not None else ()
     return task_log(context, past[-1].owner) if past else None
 
 
@@ -56,7 +56,7 @@ def last_task_logs(
     if not context.airflow().base_url:
         return {}
     past: dict[str, str | None] = {}
-    if keeps_history(context.store) and any(one.failures and one.owner is None for one in partitions):
+    if parts_of(context.store).history is not None and any(one.failures and one.owner is None for one in partitions):
         for tenure in reversed(coordinator.looking.past_tenures(NEWEST)):
             past[tenure.key] = tenure.owner
     wanted = {one.key: one.owner or past.get(one.key) for one in partitions if one.owner or one.failures}

@@ -11,7 +11,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import GiveUpRequest
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import FusedSteps, PartitionStore
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import (
     AcquireHinted,
@@ -45,6 +45,7 @@ class Acquisition:
 
     :param source: the stored source identifier.
     :param owner: who will hold the leases.
+    :param fused: where the store can complete and acquire in one commit.
     """
 
     def __init__(
@@ -57,8 +58,9 @@ class Acquisition:
         tenures: Tenures,
         clock: Clock,
         randomness: Randomness,
+        fused: FusedSteps | None = None,
     ) -> None:
-        self._store, self._source, self._owner, self._settings = store, source, owner, settings
+        self._store, self._source, self._owner, self._settings, self._fused = store, source, owner, settings, fused
         self._settler, self._tenures, self._clock, self._randomness = settler, tenures, clock, randomness
         self.owner_details: str | None = None
         """What the owner says of itself in every tenure that begins from now on."""
@@ -221,10 +223,15 @@ class Acquisition:
                 raise error if seen is None else not_owned(key, fence, seen) from error
             return lease
 
-    def fused(self, key: str | None) -> FusedAcquisition:
-        """Return the acquisition of the next partition in the step that completes one; of ``key`` if given."""
+    def fused(self, key: str | None) -> FusedAcquisition | None:
+        """Return the acquisition of the next partition in the step that completes one; of ``key`` if given.
+
+        :return: ``None`` where the store has no such step.
+        """
+        if self._fused is None:
+            return None
         request = self.following(key, may_miss=key is None)
-        return FusedAcquisition(self, self._store, request, self._clock.monotonic())
+        return FusedAcquisition(self, self._fused, request, self._clock.monotonic())
 
     def start(self, found: Partition | None, sent_at: float) -> Lease | None:
         """Return the lease on what was acquired by a request sent at ``sent_at``."""
@@ -265,8 +272,8 @@ class FusedAcquisition:
     Once the completion is visible, what its step has not acquired then is never acquired by it later.
     """
 
-    def __init__(self, acquisition: Acquisition, store: PartitionStore, request: AcquireNext, sent_at: float) -> None:
-        self._acquisition, self._store, self._request, self._sent_at = acquisition, store, request, sent_at
+    def __init__(self, acquisition: Acquisition, fused: FusedSteps, request: AcquireNext, sent_at: float) -> None:
+        self._acquisition, self._fused, self._request, self._sent_at = acquisition, fused, request, sent_at
         self._found: Partition | None = None
         self._may_have_missed = True
         self._sent = False
@@ -274,7 +281,7 @@ class FusedAcquisition:
     def send(self, end: End) -> Answer:
         """Send both halves; return the answer to the first."""
         self._sent = True
-        answer = self._store.complete_and_acquire(end, self._request)
+        answer = self._fused.complete_and_acquire(end, self._request)
         self._found = answer.next
         if answer.ended.applied:  # a refusal says nothing of what the attempt that was applied has found
             self._may_have_missed = answer.missed

@@ -27,7 +27,7 @@ from airflow_coordination.protocol.follow_up import check_text
 from airflow_coordination.protocol.metrics import Metric, Metrics
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.results import Answer, Created, Swept
 from airflow_coordination.protocol.writes import End, Sweep
 from airflow_coordination.values.accounting import Accounting, AddedUp
@@ -106,8 +106,8 @@ class SourceCoordinator:
         self._core = core = Participant(store, source, owner, partition_prefix, settings, metrics, clock, randomness)
         self.store, self.source, self.partition_prefix = core.store, core.source, core.partition_prefix
         self.owner, self.settings, self.metrics = core.owner, core.settings, core.metrics
-        self._acquisition = core.acquirer(core.source_id)
-        self.counting = Counting(core)
+        self._has, self.counting = parts_of(store), Counting(core)
+        self._acquisition = core.acquirer(core.source_id, self._has.fused)
 
     # The other parts are made when they are first asked for: most processes need few of them. None keeps anything that
     # a second one, made by another thread at that moment, would lack.
@@ -115,17 +115,17 @@ class SourceCoordinator:
     @cached_property
     def people(self) -> People:
         """What people do to partitions."""
-        return People(self._core)
+        return People(self._core, self._has.follow_ups)
 
     @cached_property
     def pausing(self) -> Pausing:
         """Holding the whole source back, and letting it go on."""
-        return Pausing(self._core)
+        return Pausing(self._core, self._has.pauses)
 
     @cached_property
     def looking(self) -> Looking:
         """What can be seen of the source."""
-        return Looking(self._core)
+        return Looking(self._core, self._has.history, self._has.sums)
 
     @cached_property
     def cleaning(self) -> Cleaning:
@@ -151,7 +151,7 @@ class SourceCoordinator:
     @cached_property
     def follow_ups(self) -> FollowUps:
         """What is still to be done after endings and parkings."""
-        return FollowUps(self._core)
+        return FollowUps(self._core, self._has.follow_ups)
 
     @cached_property
     def moving(self) -> Moving:
@@ -357,12 +357,12 @@ class SourceCoordinator:
         :raises OutcomeUnknownError: also when the partition is completed, and only the next one could not be had; the
             message says so.
         """
-        wanted = self._hint(hint).key if hint is not None else None
-        if not self.store.has_fused_step:
+        fused = self._acquisition.fused(self._hint(hint).key if hint is not None else None)
+        if fused is None:
             self.complete(lease, blocks, counted, then)
             with after_completion():
                 return self._counted(self._acquire(hint))
-        request, fused = CompleteRequest(counted=counted, then=self._noted(then)), self._acquisition.fused(wanted)
+        request = CompleteRequest(counted=counted, then=self._noted(then))
         with self._core.watched(Metric.COMPLETE_ERRORS), fused:
             heard = self._end(lease, request, blocks, fused.send)
         with after_completion():

@@ -15,7 +15,7 @@ from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.metrics import Metric
-from airflow_coordination.protocol.port import follow_ups_of, follows_parking
+from airflow_coordination.protocol.port import FollowUps as Notes
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import check_key, storable
 
@@ -26,10 +26,11 @@ class FollowUps:
     """What is still to be done after endings and parkings: :class:`SourceCoordinator` ``.follow_ups``.
 
     :param core: whose source.
+    :param notes: where the store keeps them.
     """
 
-    def __init__(self, core: Participant) -> None:
-        self._core = core
+    def __init__(self, core: Participant, notes: Notes | None) -> None:
+        self._core, self._notes = core, notes
 
     def follow_ups(self, key: str | None = None) -> Iterator[FollowUp]:
         """Yield what is still to be done after endings and parkings, by key and then in the order of the tenures.
@@ -37,8 +38,8 @@ class FollowUps:
         :param key: of one partition only.
         """
         wanted, after = (None if key is None else check_key(key)), None
-        while True:
-            read = partial(follow_ups_of, self._core.store, self._core.source_id, wanted, _PAGE, after)
+        while self._notes is not None:
+            read = partial(self._notes.follow_ups, self._core.source_id, wanted, after, _PAGE)
             page = self._core.settler.repeat("read the follow-ups", read)
             yield from page
             if len(page) < _PAGE:
@@ -50,7 +51,8 @@ class FollowUps:
 
         :param done: as it was read.
         """
-        self._core.settler.repeat("clear a follow-up", lambda: self._core.store.clear_follow_up(done))
+        if self._notes is not None:
+            self._core.settler.repeat("clear a follow-up", partial(self._notes.clear_follow_up, done))
 
     def forget_follow_up(self, note: FollowUp, by: str, why: str) -> None:
         """Take a note away although what it says is not done. Repeated, it changes nothing.
@@ -62,7 +64,8 @@ class FollowUps:
         """
         check_said(by, why)
         write = Forget(note, storable(by)[:MAX_WHY_CHARACTERS], storable(why)[:MAX_WHY_CHARACTERS])
-        self._core.settler.repeat("forget a follow-up", lambda: self._core.store.forget_follow_up(write))
+        if self._notes is not None:
+            self._core.settler.repeat("forget a follow-up", partial(self._notes.forget_follow_up, write))
 
     def count_follow_up(self, *, done: bool) -> None:
         """Count that what a note says was done, or could not be."""
@@ -73,17 +76,16 @@ class FollowUps:
 
         :raises SettingsError: naming the store.
         """
-        if not hasattr(self._core.store, "follow_ups"):
-            problem = "comes from elsewhere and keeps no follow-ups"
-            raise SettingsError("store", self._core.store.description, problem, "Leave then= out, or use another store")
+        self._check("keeps no follow-ups", "then=")
 
     def check_parking(self) -> None:
         """Refuse a note of what follows a parking where the store comes from elsewhere and would lose it.
 
         :raises SettingsError: naming the store.
         """
-        if not follows_parking(self._core.store):
-            problem = "comes from elsewhere and keeps no note of what follows a parking"
-            raise SettingsError(
-                "store", self._core.store.description, problem, "Leave on_parked() out, or use another store"
-            )
+        self._check("keeps no note of what follows a parking", "on_parked()")
+
+    def _check(self, problem: str, asked: str) -> None:
+        if self._notes is None:
+            remedy = f"Leave {asked} out, or use another store"
+            raise SettingsError("store", self._core.store.description, f"comes from elsewhere and {problem}", remedy)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +12,7 @@ from airflow_coordination.protocol.metrics import gauged
 from airflow_coordination.protocol.pages import page_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, with_ring
+from airflow_coordination.protocol.port import History, Sums
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.hints import encode_hint
@@ -29,10 +30,12 @@ class Looking:
     """What can be seen of a source without a lease: :class:`SourceCoordinator` ``.looking``.
 
     :param core: whose source.
+    :param history: the rows of ended tenures, where the store has them.
+    :param sums: what the store adds up by itself, where it does.
     """
 
-    def __init__(self, core: Participant) -> None:
-        self._core = core
+    def __init__(self, core: Participant, history: History | None, sums: Sums | None) -> None:
+        self._core, self._history, self._sums = core, history, sums
 
     def claimable(self, limit: int = 100) -> list[str]:
         """Return hints for what can be acquired now, in the acquisition order."""
@@ -72,10 +75,9 @@ class Looking:
         if key is not None:
             found = self.partition(key)
             return of_partitions(() if found is None else [found])
-        add_up: Callable[[str], AddedUp] | None = getattr(self._core.store, "accounting", None)
-        if add_up is None:
+        if self._sums is None:
             return of_partitions(self.each())
-        return self._core.settler.repeat("add up the accounting", partial(add_up, self._core.source_id))
+        return self._core.settler.repeat("add up the accounting", partial(self._sums.accounting, self._core.source_id))
 
     def each(self, at_once: int = 1000) -> Iterator[Partition]:
         """Yield all partitions, so many from one request."""
@@ -92,11 +94,10 @@ class Looking:
         return self._stored(None, check_limit(limit))
 
     def _stored(self, key: str | None, limit: int) -> Sequence[PastTenure]:
-        if not hasattr(self._core.store, "history"):  # one from elsewhere, written before there was any
+        if self._history is None:
             return ()
-        return self._core.settler.repeat(
-            "read the history", lambda: self._core.store.history(self._core.source_id, key, limit)
-        )
+        read = partial(self._history.history, self._core.source_id, key, limit)
+        return self._core.settler.repeat("read the history", read)
 
     def partitions(
         self,

@@ -18,7 +18,6 @@ from airflow_coordination.leases.people import Pausing, People
 from airflow_coordination.protocol.pages import Read, every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import pause_holds_after
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.protocol.results import Answer, HeadRecord, Swept
 from airflow_coordination.protocol.writes import Create, NewPartition, Place
@@ -169,7 +168,7 @@ class Moving:
         pause = self._pausing.current_pause()
         if not pause.paused or pause.at is None:
             raise self.not_at_rest("is not paused", "pause")
-        while (left := pause.at + pause_holds_after(self._core.store) - self._core.store.now()) > timedelta(0):
+        while (left := pause.at + self._pausing.holds_after - self._core.store.now()) > timedelta(0):
             self._core.clock.sleep(min(left, _SECOND).total_seconds())
 
     def settle_in(self, lives: Sequence[Life], op: str) -> Moved:

@@ -10,7 +10,7 @@ from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.metrics import CountingMetrics, Gauge, Metric, Metrics, WorkGauge, full_name
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import FusedSteps, PartitionStore
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, StoreThrottledError
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import CoordinationError
@@ -54,8 +54,11 @@ class Participant:
         self.settler = Settler(store, self.clock, self.randomness, settings.request_deadline, self._unheard)
         self.tenures = Tenures(store, settings, self.settler, self.clock, self.randomness)
 
-    def acquirer(self, source_id: str) -> Acquisition:
-        """Return what acquires partitions for this participant: of the source, or of one of the internal ones."""
+    def acquirer(self, source_id: str, fused: FusedSteps | None = None) -> Acquisition:
+        """Return what acquires partitions for this participant: of the source, or of one of the internal ones.
+
+        :param fused: where the store can complete and acquire in one commit.
+        """
         never_parked = dataclasses.replace(self.settings, max_lost_leases=_NO_LIMIT)
         return Acquisition(
             self.store,
@@ -66,6 +69,7 @@ class Participant:
             self.tenures,
             self.clock,
             self.randomness,
+            fused,
         )
 
     def count(self, metric: Metric, count: int = 1) -> None:

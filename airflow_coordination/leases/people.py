@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.pause import OF_THE_SOURCE, Pause
-from airflow_coordination.protocol.port import follow_ups_of, holds_back, pause_of
+from airflow_coordination.protocol.pause import NEVER_PAUSED, OF_THE_SOURCE, Pause
+from airflow_coordination.protocol.port import FollowUps, Pauses
 from airflow_coordination.protocol.remedies import WHY, about, quoted, shell_of, typed
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event
 from airflow_coordination.protocol.writes import Act, Action, SetPause
@@ -48,10 +49,11 @@ class People:
     ``seen`` is the partition as the person saw it.
 
     :param core: whose source.
+    :param notes: of what follows endings, where the store keeps them.
     """
 
-    def __init__(self, core: Participant) -> None:
-        self._core = core
+    def __init__(self, core: Participant, notes: FollowUps | None) -> None:
+        self._core, self._notes = core, notes
 
     def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Take the lease away from its owner; the partition waits again at its old place.
@@ -164,7 +166,9 @@ class People:
 
         :raises PartitionUpdateError: naming the notes, and both ways out.
         """
-        read = partial(follow_ups_of, self._core.store, self._core.source_id, seen.key, MAX_NAMED + 1)
+        if self._notes is None:
+            return
+        read = partial(self._notes.follow_ups, self._core.source_id, seen.key, None, MAX_NAMED + 1)
         left = self._core.settler.repeat("read the follow-ups", read)
         if not left:
             return
@@ -239,14 +243,22 @@ class Pausing:
     """Holds a whole source back, and lets it go on: :class:`SourceCoordinator` ``.pausing``.
 
     :param core: whose source.
+    :param pauses: where the store can hold sources back.
     """
 
-    def __init__(self, core: Participant) -> None:
-        self._core = core
+    def __init__(self, core: Participant, pauses: Pauses | None) -> None:
+        self._core, self._pauses = core, pauses
+
+    @property
+    def holds_after(self) -> timedelta:
+        """How long after a pause was set the last process knows of it."""
+        return timedelta(0) if self._pauses is None else self._pauses.pause_holds_after
 
     def current_pause(self) -> Pause:
         """Return whether new leases of this source are held back, who has said so last, when and why."""
-        return self._core.settler.repeat("look for a pause", lambda: pause_of(self._core.store, self._core.source_id))
+        if self._pauses is None:
+            return NEVER_PAUSED
+        return self._core.settler.repeat("look for a pause", partial(self._pauses.pause, self._core.source_id))
 
     def pause(self, by: str, why: str, seen: Pause | None = None) -> Pause:
         """Hold new leases back until somebody resumes the source.
@@ -280,7 +292,7 @@ class Pausing:
     def holds_back(self) -> bool:
         """Return whether nothing was acquired because the source is paused; where that is not known, it is not."""
         try:
-            return holds_back(self._core.store, self._core.source_id)
+            return self._pauses is not None and self._pauses.holds_back(self._core.source_id)
         except CoordinationError:
             return False
 
@@ -291,7 +303,7 @@ class Pausing:
         paused or resumed the source since is not contradicted.
         """
         limit = self._core.settings.brake_after
-        if not limit or not hasattr(self._core.store, "set_pause"):
+        if not limit or self._pauses is None:
             return
         try:
             seen = self.current_pause()
@@ -319,7 +331,7 @@ class Pausing:
 
     def _set_pause(self, paused: bool, by: str, why: str, seen: Pause | None) -> Pause:
         check_said(by, why)
-        if not hasattr(self._core.store, "set_pause"):
+        if self._pauses is None:
             remedy = "Pause the DAGs that work on it, or park its partitions"
             raise SettingsError(
                 "store", self._core.store.description, "comes from elsewhere and knows of no pauses", remedy
@@ -336,7 +348,7 @@ class Pausing:
         )
         action = f"{_verb(paused)} source {shown(self._core.source)}"
         attempts = self._core.settler.attempts(action)
-        answer = attempts.hear(lambda: self._core.store.set_pause(write))
+        answer = attempts.hear(partial(self._pauses.set_pause, write))
         now = answer.pause
         if answer.applied or now.op == write.op:
             return now

@@ -10,7 +10,7 @@ from typing import Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.progress import Rate, rate_of
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import keeps_history
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.status import PartitionStatus
 
 ROWS: Final = 2_000
@@ -74,7 +74,7 @@ def lately(coordinator: SourceCoordinator, now: datetime, limit: int = ROWS) -> 
     :param now: the store's clock.
     :param limit: so many rows are read at most.
     """
-    if not keeps_history(coordinator.store):
+    if parts_of(coordinator.store).history is None:
         return None
     return of_rows(coordinator.looking.past_tenures(limit), now, limit)
 

@@ -33,7 +33,7 @@ from airflow_coordination.outputs.published import follow, source_identifier
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore, follow_ups_of
+from airflow_coordination.protocol.port import FollowUps, PartitionStore, parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.s3 import Upload
 from airflow_coordination.systems.objects.storage import (
@@ -88,14 +88,14 @@ def orphaned(
     :param unmarked_are_own: a person says that no other store wrote here.
     :raises OutputError: when the storage cannot be listed.
     """
-    found = LongNotes()
-    if not hasattr(store, "follow_ups"):  # a store from elsewhere cannot say which notes are open
+    found, notes = LongNotes(), parts_of(store).follow_ups
+    if notes is None:  # a store from elsewhere cannot say which notes are open
         return found
     root = join(output_root, LISTS)
     directories = _old_enough(list_files(root), datetime.now(UTC) - older_than)
     for partition, files in _with_partitions(store, source, directories):
         over = {file.path: fence for file in files if (fence := _over(file, partition)) is not None}
-        named = _named(store, partition) if over else set()
+        named = _named(notes, partition) if over else set()
         for file in files:
             if file.path in over and named is not None and file.path not in named:
                 marker = Marker(source=source, key=partition.key, fence=over[file.path], store_id=None)
@@ -144,11 +144,11 @@ def _over(file: StoredFile, partition: Partition) -> Fence | None:
     return fence if fence.token <= partition.token and not partition.held_under(fence) else None
 
 
-def _named(store: PartitionStore, partition: Partition) -> set[str] | None:
+def _named(notes: FollowUps, partition: Partition) -> set[str] | None:
     """Return the files that a partition's notes name, by directory and name; ``None`` if one is not understood."""
     named: set[str] = set()
     last: FollowUp | None = None
-    while page := follow_ups_of(store, partition.source, partition.key, _PAGE, last):
+    while page := notes.follow_ups(partition.source, partition.key, last, _PAGE):
         for note in page:
             try:
                 found = json.loads(note.text)

@@ -4,7 +4,7 @@ Here are the names that the author of a store needs (docs/how-to/own-store.md).
 """
 
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, StoreParts
 from airflow_coordination.protocol.results import (
     Answer,
     Created,
@@ -62,6 +62,7 @@ __all__ = [
     "Save",
     "SetPause",
     "Steal",
+    "StoreParts",
     "Sweep",
     "Swept",
     "Tenancy",

@@ -1,15 +1,20 @@
-"""The port between the protocol and its stores. It belongs to its user, so it lives here, back ends in ``stores``."""
+"""The port between the protocol and its stores. It belongs to its user, so it lives here, back ends in ``stores``.
+
+Leases need :class:`PartitionStore`, which every store is. What a store may have beside it are parts, each of them there
+or not; :func:`parts_of` is the only place that asks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
+from airflow_coordination.protocol.pause import Pause
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -23,6 +28,7 @@ from airflow_coordination.protocol.writes import (
     SetPause,
     Sweep,
 )
+from airflow_coordination.values.accounting import AddedUp
 from airflow_coordination.values.status import PartitionStatus
 
 
@@ -36,7 +42,8 @@ class PartitionStore(Protocol):
     * :class:`~.errors.PartitionUpdateError` when the engine answered that it cannot (disk full, value too large),
     * :class:`~.errors.SchemaVersionError` when the store was made by other code (checked once, on first use).
 
-    Every back-end exception is the ``__cause__`` of one of these.
+    Every back-end exception is the ``__cause__`` of one of these. All this holds for the parts of a store, too: which
+    it has, it says by a method ``parts()``, which returns :class:`StoreParts`; without that method it has none.
     """
 
     partition_prefix: str | None
@@ -53,14 +60,6 @@ class PartitionStore(Protocol):
     @property
     def reference(self) -> str | None:
         """A URL without credentials for :func:`~airflow_coordination.stores.open_store`; ``None`` if there is none."""
-
-    @property
-    def has_fused_step(self) -> bool:
-        """Whether :meth:`complete_and_acquire` is one commit."""
-
-    @property
-    def keeps_history(self) -> bool:
-        """Whether :meth:`history` has a row of each tenure, written in the commit that ends it."""
 
     @property
     def create_page(self) -> int:
@@ -99,9 +98,6 @@ class PartitionStore(Protocol):
     def write(self, write: FencedWrite) -> Answer:
         """Apply an owner's write under its fence."""
 
-    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
-        """End one tenure and start the next in one commit; the second half only if the first applied just now."""
-
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due."""
 
@@ -115,22 +111,6 @@ class PartitionStore(Protocol):
         """Give a partition that was reset, and that nobody has held since, another payload; the answer shows it.
 
         :meth:`create` finds them: :attr:`~.results.Created.outdated`.
-        """
-
-    def set_pause(self, write: SetPause) -> PauseAnswer:
-        """Pause or resume a source if nobody has since the person looked.
-
-        Audited in the same step, under the key :data:`~.pause.OF_THE_SOURCE`. Acquisitions that begin afterwards are
-        refused while it is paused; a store for which asking is dear asks at least every 30 s.
-        """
-
-    def pause(self, source: str) -> Pause:
-        """Return whether a source is paused, and who has said so.
-
-        Where the store has ``counts_failures``, it says in :attr:`~.pause.Pause.failing` what has failed since the last
-        ending that was a success, and since somebody has paused or resumed: each partition counts once, another error
-        begins anew, an ending that was refused or comes twice counts nothing. It may count less than there was, for as
-        long as ``pause_holds_after`` says, and never more. Pausing by it is the coordinator's.
         """
 
     def get(self, source: str, key: str) -> Partition | None:
@@ -193,21 +173,75 @@ class PartitionStore(Protocol):
         :param after_dataset: also those of the key ``after`` itself whose dataset is above this one.
         """
 
+    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+        """Return the people's actions on a partition, oldest first.
+
+        :param key: ``None`` for those on all partitions and the source itself, the newest :data:`AUDITED` at most.
+        """
+
+
+AUDITED: Final = 1_000
+"""The most actions on a source that are returned at once, the newest."""
+
+
+class FusedSteps(Protocol):
+    """Part of a store in which completing and acquiring the next partition can be one commit."""
+
+    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        """End one tenure and start the next in one commit; the second half only if the first applied just now."""
+
+
+class Pauses(Protocol):
+    """Part of a store in which people hold a whole source back, and which counts what fails in it (promises X12, X13).
+
+    Acquisitions that begin after :meth:`set_pause` are refused while the source is paused; a store for which asking is
+    dear asks at least every 30 s.
+    """
+
+    @property
+    def pause_holds_after(self) -> timedelta:
+        """How long after a pause was set the last process knows of it."""
+
+    def set_pause(self, write: SetPause) -> PauseAnswer:
+        """Pause or resume a source if nobody has since the person looked.
+
+        Audited in the same step, under the key :data:`~.pause.OF_THE_SOURCE`.
+        """
+
+    def pause(self, source: str) -> Pause:
+        """Return whether a source is paused, and who has said so.
+
+        :attr:`~.pause.Pause.failing` says what has failed since the last ending that was a success, and since somebody
+        has paused or resumed: each partition counts once, another error begins anew, an ending that was refused or
+        comes twice counts nothing. It may count less than there was, for as long as :attr:`pause_holds_after` says, and
+        never more. Pausing by it is the coordinator's.
+        """
+
+    def holds_back(self, source: str) -> bool:
+        """Return whether acquisitions of a source are held back now: where asking is dear, as the store believes."""
+
+
+class History(Protocol):
+    """Part of a store that has a row of each tenure; without it a partition remembers its last eight endings."""
+
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the newest tenures that have ended, the newest first, of one partition if it is named.
 
         A row is written by the step that ends its tenure, in the same commit where the engine can, and kept for as long
-        as the store is configured to. A store without a history returns nothing: the ring of a partition remembers its
-        last eight endings.
+        as the store is configured to.
         """
+
+
+class FollowUps(Protocol):
+    """Part of a store that keeps what is to follow endings and parkings (promise S27)."""
 
     def follow_ups(self, source: str, key: str | None, after: FollowUp | None, limit: int) -> Sequence[FollowUp]:
         """Return notes of what follows endings and parkings, by key in byte order, then by token and operation.
 
         An ending that carries one (:attr:`~.writes.End.then`) writes it in its own commit. It outlives its partition.
         A parked partition for which something was said (:class:`~.writes.OnParked`) is a note itself
-        (:func:`~.follow_up.of_parked`), where the store has ``follows_parking``; one that was parked just now may be
-        missing where an index is late (DynamoDB), unless its key is named.
+        (:func:`~.follow_up.of_parked`); one that was parked just now may be missing where an index is late (DynamoDB),
+        unless its key is named.
 
         :param key: those of one partition only.
         :param after: those behind this one only.
@@ -222,52 +256,33 @@ class PartitionStore(Protocol):
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away that was not done, audited in the same step; nothing happens if it is not there."""
 
-    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
-        """Return the people's actions on a partition, oldest first.
 
-        :param key: ``None`` for those on all partitions and the source itself, the newest :data:`AUDITED` at most.
-        """
+class Sums(Protocol):
+    """Part of a store that adds up by itself; elsewhere every partition is read."""
 
-
-AUDITED: Final = 1_000
-"""The most actions on a source that are returned at once, the newest."""
+    def accounting(self, source: str) -> AddedUp:
+        """Return what became of the records of all partitions together, tombstones left out."""
 
 
-def pause_of(store: PartitionStore, source: str) -> Pause:
-    """Return whether a source is paused; a store from elsewhere may know nothing of pauses."""
-    return store.pause(source) if hasattr(store, "pause") else NEVER_PAUSED
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreParts:
+    """What a store has beside leases; ``None`` where it has not.
+
+    :param fused: completing and acquiring in one commit.
+    :param pauses: holding sources back.
+    :param history: a row of each tenure.
+    :param follow_ups: notes of what follows endings and parkings.
+    :param sums: the accounting of a source in one request.
+    """
+
+    fused: FusedSteps | None = None
+    pauses: Pauses | None = None
+    history: History | None = None
+    follow_ups: FollowUps | None = None
+    sums: Sums | None = None
 
 
-def holds_back(store: PartitionStore, source: str) -> bool:
-    """Return whether acquisitions of a source are held back: where asking is dear, as the store believes (DynamoDB)."""
-    if (believed := getattr(store, "holds_back", None)) is not None:
-        return bool(believed(source))
-    return pause_of(store, source).paused
-
-
-def pause_holds_after(store: PartitionStore) -> timedelta:
-    """Return how long after a pause was set the last process knows of it."""
-    found: timedelta = getattr(store, "pause_holds_after", timedelta(0))
-    return found
-
-
-def counts_failures(store: PartitionStore) -> bool:
-    """Return whether a store counts what fails beside each source's pause; one from elsewhere may not."""
-    return bool(getattr(store, "counts_failures", False))
-
-
-def follows_parking(store: PartitionStore) -> bool:
-    """Return whether a store keeps what is to follow a parking; one from elsewhere may not."""
-    return bool(getattr(store, "follows_parking", False))
-
-
-def follow_ups_of(
-    store: PartitionStore, source: str, key: str | None, limit: int, after: FollowUp | None = None
-) -> Sequence[FollowUp]:
-    """Return notes of what follows endings; a store from elsewhere may know of none."""
-    return store.follow_ups(source, key, after, limit) if hasattr(store, "follow_ups") else ()
-
-
-def keeps_history(store: PartitionStore) -> bool:
-    """Return whether a store has a row of each tenure; one from elsewhere may know nothing of a history."""
-    return bool(getattr(store, "keeps_history", False))
+def parts_of(store: PartitionStore) -> StoreParts:
+    """Return the parts that a store says it has; one from elsewhere may know of none."""
+    said: Callable[[], StoreParts] | None = getattr(store, "parts", None)
+    return StoreParts() if said is None else said()

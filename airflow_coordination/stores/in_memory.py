@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final, Never
 
@@ -18,7 +18,7 @@ from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import AUDITED
+from airflow_coordination.protocol.port import AUDITED, StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import ACQUIRE, RECLAIM, RULES
@@ -112,10 +112,7 @@ class InMemoryStore:
     :raises SettingsError: in a process where it cannot work; every method checks again.
     """
 
-    has_fused_step: Final = True
-    keeps_history: Final = True
-    counts_failures: Final = True
-    follows_parking: Final = True
+    pause_holds_after: Final = timedelta(0)
     create_page: Final = CREATE_PAGE
     reference: Final = None
     description: Final = "in_memory (this process only)"
@@ -129,6 +126,10 @@ class InMemoryStore:
         self._lock = threading.Lock()
         self._sources: dict[str, StoredSource] = {}
         self._registered: dict[str, dict[str, Any]] = {}
+
+    def parts(self) -> StoreParts:
+        """Return what this store has beside leases; sums are left to who reads every partition."""
+        return StoreParts(fused=self, pauses=self, history=self, follow_ups=self)
 
     def shared(self) -> InMemoryStore:
         """Return the same store, with a partition prefix of its own."""
@@ -285,6 +286,10 @@ class InMemoryStore:
         """Return whether a source is paused, and who has said so."""
         with self._step():
             return self._source(source).pause
+
+    def holds_back(self, source: str) -> bool:
+        """Return whether a source is paused."""
+        return self.pause(source).paused
 
     def get(self, source: str, key: str) -> Partition | None:
         """Return one partition, tombstones included."""

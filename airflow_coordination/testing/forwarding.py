@@ -10,13 +10,7 @@ from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import (
-    PartitionStore,
-    counts_failures,
-    follows_parking,
-    holds_back,
-    pause_holds_after,
-)
+from airflow_coordination.protocol.port import PartitionStore, StoreParts, parts_of
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -30,13 +24,20 @@ from airflow_coordination.protocol.writes import (
     SetPause,
     Sweep,
 )
+from airflow_coordination.values.accounting import AddedUp
 from airflow_coordination.values.status import PartitionStatus
 
 T = TypeVar("T")
 
 
+def there(part: T | None) -> T:
+    """Return a part that a store must have: nobody asks for what :func:`~.port.parts_of` does not name."""
+    assert part is not None, "this store lacks the part"
+    return part
+
+
 class ForwardingStore:
-    """Forwards each call to ``store`` through :meth:`forward`, which subclasses override.
+    """Forwards each call to ``store`` through :meth:`forward`, which subclasses override; it has that store's parts.
 
     :param store: the store that does the work.
     """
@@ -53,6 +54,17 @@ class ForwardingStore:
         """
         return call()
 
+    def parts(self) -> StoreParts:
+        """Return the parts of the store below, as far as it has them, behind :meth:`forward`."""
+        has = parts_of(self.store)
+        return StoreParts(
+            fused=None if has.fused is None else self,
+            pauses=None if has.pauses is None else self,
+            history=None if has.history is None else self,
+            follow_ups=None if has.follow_ups is None else self,
+            sums=None if has.sums is None else self,
+        )
+
     @property
     def store_id(self) -> str:
         """See the port, here and below."""
@@ -67,28 +79,12 @@ class ForwardingStore:
         return self.store.reference
 
     @property
-    def has_fused_step(self) -> bool:  # noqa: D102
-        return self.store.has_fused_step
-
-    @property
-    def keeps_history(self) -> bool:  # noqa: D102
-        return self.store.keeps_history
-
-    @property
     def create_page(self) -> int:  # noqa: D102
         return self.store.create_page
 
     @property
     def pause_holds_after(self) -> timedelta:  # noqa: D102
-        return pause_holds_after(self.store)
-
-    @property
-    def counts_failures(self) -> bool:  # noqa: D102
-        return counts_failures(self.store)
-
-    @property
-    def follows_parking(self) -> bool:  # noqa: D102
-        return follows_parking(self.store)
+        return there(parts_of(self.store).pauses).pause_holds_after
 
     def setup(self) -> None:  # noqa: D102
         self.store.setup()
@@ -118,7 +114,8 @@ class ForwardingStore:
         return self.forward("write", lambda: self.store.write(write))
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:  # noqa: D102
-        return self.forward("complete_and_acquire", lambda: self.store.complete_and_acquire(end, following))
+        fused = there(parts_of(self.store).fused)
+        return self.forward("complete_and_acquire", lambda: fused.complete_and_acquire(end, following))
 
     def sweep(self, write: Sweep) -> Swept:  # noqa: D102
         return self.forward("sweep", lambda: self.store.sweep(write))
@@ -133,13 +130,16 @@ class ForwardingStore:
         return self.forward("refresh", lambda: self.store.refresh(write))
 
     def set_pause(self, write: SetPause) -> PauseAnswer:  # noqa: D102
-        return self.forward("set_pause", lambda: self.store.set_pause(write))
+        pauses = there(parts_of(self.store).pauses)
+        return self.forward("set_pause", lambda: pauses.set_pause(write))
 
     def pause(self, source: str) -> Pause:  # noqa: D102
-        return self.forward("pause", lambda: self.store.pause(source))
+        pauses = there(parts_of(self.store).pauses)
+        return self.forward("pause", lambda: pauses.pause(source))
 
     def holds_back(self, source: str) -> bool:  # noqa: D102
-        return self.forward("pause", lambda: holds_back(self.store, source))
+        pauses = there(parts_of(self.store).pauses)
+        return self.forward("pause", lambda: pauses.holds_back(source))
 
     def get(self, source: str, key: str) -> Partition | None:  # noqa: D102
         return self.forward("get", lambda: self.store.get(source, key))
@@ -182,7 +182,8 @@ class ForwardingStore:
         return self.forward("heads", lambda: self.store.heads(source, dataset, key, after, limit, after_dataset))
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:  # noqa: D102
-        return self.forward("history", lambda: self.store.history(source, key, limit))
+        kept = there(parts_of(self.store).history)
+        return self.forward("history", lambda: kept.history(source, key, limit))
 
     def children(self, source: str, parent: str, after: str | None, limit: int) -> Sequence[Partition]:  # noqa: D102
         return self.forward("children", lambda: self.store.children(source, parent, after, limit))
@@ -190,13 +191,20 @@ class ForwardingStore:
     def follow_ups(  # noqa: D102
         self, source: str, key: str | None, after: FollowUp | None, limit: int
     ) -> Sequence[FollowUp]:
-        return self.forward("follow_ups", lambda: self.store.follow_ups(source, key, after, limit))
+        notes = there(parts_of(self.store).follow_ups)
+        return self.forward("follow_ups", lambda: notes.follow_ups(source, key, after, limit))
 
     def clear_follow_up(self, done: FollowUp) -> None:  # noqa: D102
-        self.forward("clear_follow_up", lambda: self.store.clear_follow_up(done))
+        notes = there(parts_of(self.store).follow_ups)
+        self.forward("clear_follow_up", lambda: notes.clear_follow_up(done))
 
     def forget_follow_up(self, write: Forget) -> None:  # noqa: D102
-        self.forward("forget_follow_up", lambda: self.store.forget_follow_up(write))
+        notes = there(parts_of(self.store).follow_ups)
+        self.forward("forget_follow_up", lambda: notes.forget_follow_up(write))
+
+    def accounting(self, source: str) -> AddedUp:  # noqa: D102
+        sums = there(parts_of(self.store).sums)
+        return self.forward("accounting", lambda: sums.accounting(source))
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:  # noqa: D102
         return self.forward("audit", lambda: self.store.audit(source, key))

@@ -31,7 +31,7 @@ def test_its_tests_are_there(row: LeftOut) -> None:
 
 def test_crash_points_take_turns_by_store() -> None:
     [row] = [row for row in ROWS if row.name == "crash points"]
-    assert list(row.turns) == [getattr(store, "values", [store])[0] for store in STORES]
+    assert list(row.turns) == [getattr(each, "values", [each])[0] for each in STORES]
 
 
 @pytest.mark.parametrize("row", TURNS, **by_name)

@@ -18,9 +18,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from airflow_coordination.protocol.follow_up import of_parked, promised
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.refreshing import Refresh
-from airflow_coordination.protocol.results import Answer, Outlook
+from airflow_coordination.protocol.results import Answer, FusedAnswer, Outlook
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event, State
 from airflow_coordination.protocol.writes import (
     KEEP,
@@ -99,6 +99,14 @@ def event_of(write: Write) -> Event:
 def state(partition: Partition | None) -> State:
     """Return the partition's state in the table: absent and deleted are ``None``."""
     return None if partition is None or partition.deleted else partition.status
+
+
+def _complete_and_acquire(store: PartitionStore, end: End, following: AcquireNext) -> FusedAnswer:
+    """Do in one step, or in two where the store has no such step, what a coordinator does."""
+    if (fused := parts_of(store).fused) is not None:
+        return fused.complete_and_acquire(end, following)
+    ended = store.write(end)
+    return FusedAnswer(ended, store.acquire_next(following) if ended.applied else None)
 
 
 def _in_order(past: PastTenure) -> tuple[str, int]:
@@ -227,7 +235,7 @@ class Machine(RuleBasedStateMachine):
     @invariant()
     def every_tenure_is_remembered(self) -> None:
         """By each store that keeps a history: alike, and as the ring says."""
-        keeping = [store for store in self.stores if store.keeps_history]
+        keeping = [store for store in self.stores if parts_of(store).history is not None]
         histories = [sorted(store.history(self.source), key=_in_order) for store in keeping]
         for history in histories[1:]:
             assert history == histories[0]
@@ -381,7 +389,7 @@ class Machine(RuleBasedStateMachine):
         if held := self.held(key, age):
             end = self._ending(held, Outcome.COMPLETED, False, MINUTE, publishes)
             following = AcquireNext(source=self.source, tenancy=self.tenancy(by, max_lost), key=self.next_key(None))
-            answers = [store.complete_and_acquire(end, following) for store in self.stores]
+            answers = [_complete_and_acquire(store, end, following) for store in self.stores]
             assert len({answer.ended.applied for answer in answers}) == 1
             self._note(end, answers[0].ended.applied)
             assert all(self.comparable(answer.next) == self.comparable(answers[0].next) for answer in answers)

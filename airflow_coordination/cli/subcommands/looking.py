@@ -29,7 +29,7 @@ from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.outputs.published import published_accounting
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import keeps_history
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.remedies import quoted
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.accounting import AddedUp, of_partitions
@@ -154,7 +154,7 @@ def print_history(context: CommandContext, args: Namespace) -> None:
     if not found.events:
         raise PartitionNotFoundError(args.key, args.source)
     print_rows([_row(context, event) for event in found.events], args.output)
-    if not keeps_history(context.store):
+    if parts_of(context.store).history is None:
         say("This store keeps no history: of each partition the last eight endings are known, without owner and start.")
     elif sum(event.tenure is not None for event in found.events) == args.limit:
         say(f"There may be more. These are the newest {args.limit} tenures; ask for more with --limit")

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
 from airflow_coordination.protocol.follow_up import FORGET
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
-from airflow_coordination.protocol.port import PartitionStore, follow_ups_of, keeps_history, pause_of
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.remedies import AIRFLOW, Shell, shell_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.writes import Action
@@ -160,6 +161,7 @@ class Inquiry:
 
     def __init__(self, store: PartitionStore, source: str, settings: Settings, hear: Hears = once) -> None:
         self._store, self._source, self._settings, self._hear = store, source, settings, hear
+        self._has = parts_of(store)
 
     def about(self, key: str) -> tuple[Partition | None, SourceFacts, datetime]:
         """Return the partition, tombstones included, what explains it, and the time by the store's clock."""
@@ -185,7 +187,7 @@ class Inquiry:
         if found.blocked:
             return {"above": above(found, self._read)}
         if found.status is not PartitionStatus.COMPLETED:
-            pause = self._hear("look for a pause", lambda: pause_of(self._store, self._source))
+            pause = self._pause()
             asked = found.status is PartitionStatus.UNASSIGNED and not pause.paused
             late = not pause.paused and _late(found, now)
             place, signs = self._place(key) if asked else None, self._signs(now) if late else None
@@ -196,8 +198,15 @@ class Inquiry:
     def _read(self, key: str) -> Partition | None:
         return self._hear("read the partition", lambda: self._store.get(self._source, key))
 
+    def _pause(self) -> Pause:
+        if self._has.pauses is None:
+            return NEVER_PAUSED
+        return self._hear("look for a pause", partial(self._has.pauses.pause, self._source))
+
     def _follow_ups(self, key: str) -> int:
-        read = lambda: follow_ups_of(self._store, self._source, key, _PAGE)  # noqa: E731
+        if self._has.follow_ups is None:
+            return 0
+        read = partial(self._has.follow_ups.follow_ups, self._source, key, None, _PAGE)
         return len(self._hear("read the follow-ups", read))
 
     def _place(self, key: str) -> Place | None:
@@ -209,14 +218,14 @@ class Inquiry:
 
     def _signs(self, now: datetime) -> Signs | None:
         """Return the signs of those who work here: a tenure that began after the last ending is still held."""
-        if not keeps_history(self._store):
+        if self._has.history is None:
             return None
         held = self._hear(
             "list partitions", lambda: self._store.page(self._source, PartitionStatus.ASSIGNED, None, HELD)
         )
         if len(held) == HELD:
             return None
-        ended = self._hear("read the history", lambda: self._store.history(self._source, None, 1))
+        ended = self._hear("read the history", partial(self._has.history.history, self._source, None, 1))
         moments = [each.held_since or each.updated_at for each in held] + [each.ended_at for each in ended]
         lasting = sum(each.ownership_timeout is None or each.ownership_timeout > now for each in held)
         return Signs(max(filter(None, moments), default=None), lasting)

@@ -12,8 +12,9 @@ from boto3.dynamodb.conditions import Key
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
+from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
-from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, Outlook, PauseAnswer, Swept
+from airflow_coordination.protocol.results import Answer, Created, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
     AcquireNext,
     Act,
@@ -71,9 +72,6 @@ class DynamoDBStore(Beside):
     :param local: this process's clock, of which only the monotonic time is used; the machine's unless a test gives one.
     """
 
-    has_fused_step: Final = False
-    counts_failures: Final = True
-    follows_parking: Final = True
     create_page: Final = CREATE_PAGE
     pause_holds_after: Final = timedelta(seconds=ASKED_AGAIN)
     partition_prefix: str | None = None
@@ -92,7 +90,6 @@ class DynamoDBStore(Beside):
         self._layout: Layout | None = None
         self._watched: set[str] = set()
         self._local, self._looked_out_until = local, dict[str, float]()
-        self.keeps_history = options.history_retention is not None
         partitions = Partitions(self.table, History(self.table, options.history_retention))
         queue = Queue(self.table)
         self._partitions, self._queue = partitions, queue
@@ -107,6 +104,11 @@ class DynamoDBStore(Beside):
         self._sweeping = Sweeping(partitions, queue)
         self._pausing = Pausing(self.table, local)
         self._failures = Failures(self.table, self._pausing)
+
+    def parts(self) -> StoreParts:
+        """Return what this store has beside leases: no fused step, and a history where its options ask for one."""
+        history = None if self.options.history_retention is None else self
+        return StoreParts(pauses=self, history=history, follow_ups=self)
 
     @property
     def store_id(self) -> str:
@@ -238,11 +240,6 @@ class DynamoDBStore(Beside):
             self._counting.moved(write.source, ASSIGNED, write.status)
             self._failures.after(write)
         return answer
-
-    def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
-        """Complete, then acquire: two steps here, so :attr:`has_fused_step` is false and no coordinator calls it."""
-        ended = self.write(end)
-        return FusedAnswer(ended, self.acquire_next(following) if ended.applied else None)
 
     def sweep(self, write: Sweep) -> Swept:
         """Reopen and reclaim what is due."""

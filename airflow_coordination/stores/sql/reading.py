@@ -94,6 +94,10 @@ class SqlReading(ABC):
         rows = self.execute(call, self.statement(writes.pause), {"source": source})
         return pause_of_row(rows[0]) if rows else NEVER_PAUSED
 
+    def holds_back(self, source: str) -> bool:
+        """Return whether a source is paused."""
+        return self.pause(source).paused
+
     def _partitions(self, build: Callable[..., str], parameters: dict[str, Any], **options: object) -> list[Partition]:
         rows = self.execute(Call("read partitions", writes=False), self.statement(build, **options), parameters)
         return [partition_of(row) for row in rows]

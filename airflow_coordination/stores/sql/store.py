@@ -14,6 +14,7 @@ from typing import Any, Final
 from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.protocol.refreshing import Outdated, Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import waited_for
@@ -127,9 +128,7 @@ class SqlStore(SqlReading):
 
     thinning: Thinning
 
-    has_fused_step: Final = True
-    counts_failures: Final = True
-    follows_parking: Final = True
+    pause_holds_after: Final = timedelta(0)
     create_page: Final = CREATE_PAGE
     partition_prefix: str | None = None
 
@@ -137,10 +136,10 @@ class SqlStore(SqlReading):
         super().__init__(database, clock)
         self.thinning = Thinning(database.history_retention, self.ask)
 
-    @property
-    def keeps_history(self) -> bool:
-        """Whether a row of each tenure is written; ``history_retention=off`` says no."""
-        return self.database.history_retention is not None
+    def parts(self) -> StoreParts:
+        """Return what this store has beside leases: all, but a history where ``history_retention=off``."""
+        history = None if self.database.history_retention is None else self
+        return StoreParts(fused=self, pauses=self, history=history, follow_ups=self, sums=self)
 
     @property
     @abstractmethod
@@ -359,6 +358,6 @@ class SqlStore(SqlReading):
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""
-        if self.keeps_history:
+        if self.database.history_retention is not None:
             return step
         return replace(step, records=tuple(record for record in step.records if not isinstance(record, TenureEnded)))

@@ -12,41 +12,17 @@ function that returns a new, empty store whose clock is the one it is given. pyt
             return lambda clock: MyStore(tmp_path / "store", clock=clock)
 
 The kit sets the store up, and closes it after each test. Time moves only through the clock, so nothing
-waits. A store without the fused step says so (``has_fused_step = False``) and those tests are skipped. Up to
+waits. What a store has not (:func:`~.port.parts_of`) is not tested: its tests are skipped. Up to
 sixteen threads share the store in some tests; ``writers = 1`` in the test class skips these.
 """
 
 from __future__ import annotations
 
+from pkgutil import iter_modules
+
 import pytest
 
-_PARTS = [
-    "accounting",
-    "acquisition",
-    "cleaning",
-    "concurrency",
-    "coordinating",
-    "creation",
-    "endings",
-    "exactly",
-    "fused",
-    "heads",
-    "hostile",
-    "limits",
-    "lost_answers",
-    "pausing",
-    "people",
-    "placing",
-    "reading",
-    "remembering",
-    "retracting",
-    "stages",
-    "sweeping",
-    "tenure",
-    "wanting",
-    "workbench",
-]
-pytest.register_assert_rewrite(*(f"{__name__}.{part}" for part in _PARTS))
+pytest.register_assert_rewrite(*(f"{__name__}.{part.name}" for part in iter_modules(__path__)))
 
 from airflow_coordination.testing.conformance.kit import StoreConformance  # noqa: E402
 

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 import pytest
 
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.coordinator_cases import Coordinators, acquired
 from airflow_coordination.testing.conformance.endings import ENDINGS
@@ -79,12 +80,10 @@ class Keeping:
             assert bench.get(key).accounting == LARGE
 
     def test_s26_a_fused_ending_stores_what_it_carries(self, bench: Workbench) -> None:
-        if not bench.store.has_fused_step:
-            return
         held = bench.new("k")
         end = replace(bench.completing(held), accounting=totals(held, counted(5)))
         following = AcquireNext(source=bench.source, tenancy=bench.tenancy())
-        assert bench.store.complete_and_acquire(end, following).ended.applied
+        assert bench.fused.complete_and_acquire(end, following).ended.applied
         assert bench.get("k").accounting == counted(5)
 
     def test_s26_a_lost_tenure_changes_nothing_and_its_successor_finds_what_was_accepted(
@@ -216,13 +215,11 @@ class Copying(Remembering):
         assert [row.accounting for row in history(keeping)] == [counted(8)]
 
     def test_x11_a_fused_ending_has_it_too(self, keeping: Workbench) -> None:
-        if not keeping.store.has_fused_step:
-            pytest.skip("this store has no fused step")
         lost = saved(keeping, keeping.new("lost"), counted(4))
         keeping.expire()
         held = keeping.new("mine")
         end = replace(keeping.completing(held), accounting=totals(held, counted(5)))
-        answer = keeping.store.complete_and_acquire(end, AcquireNext(source=keeping.source, tenancy=keeping.tenancy()))
+        answer = keeping.fused.complete_and_acquire(end, AcquireNext(source=keeping.source, tenancy=keeping.tenancy()))
         assert answer.next is not None
         assert answer.next.key == lost.key
         assert [row.accounting for row in history(keeping, "mine")] == [counted(5)]
@@ -290,6 +287,6 @@ class Copying(Remembering):
         coordinators().complete(third, [block("b2", "other")])  # has counted nothing itself
         copies = {each.dataset: each.accounting for each in bench.store.heads(bench.source)}
         assert copies == {"clean": counted(7), "other": counted(7)}
-        if bench.store.keeps_history:
+        if parts_of(bench.store).history is not None:
             rows = [row.accounting for row in history(bench, "k")]
             assert rows == [counted(7), counted(7), counted(3)]

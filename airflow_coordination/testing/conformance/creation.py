@@ -11,7 +11,6 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.refreshing import Outdated, Refresh
 from airflow_coordination.protocol.results import Answer, Created
 from airflow_coordination.protocol.writes import Action
@@ -297,10 +296,8 @@ class Refreshing:
     """Payloads of what was reset."""
 
     @pytest.fixture
-    def reset(self, store: PartitionStore, bench: Workbench) -> Workbench:
+    def reset(self, bench: Workbench) -> Workbench:
         """Return the bench of a store with a partition ``k`` that has completed, and was reset."""
-        if not hasattr(store, "refresh"):
-            pytest.skip("this store keeps the first payload")
         bench.create(offered(FIRST))
         held = bench.acquire()
         bench.store.write(replace(bench.completing(held), accounting=totals(held, 3)))

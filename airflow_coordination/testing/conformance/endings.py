@@ -167,14 +167,12 @@ class Fused:
     @pytest.fixture
     def following(self, bench: Workbench) -> AcquireNext:
         """Return the second half of the step."""
-        if not bench.store.has_fused_step:
-            pytest.skip("this store has no fused step")
         return AcquireNext(source=bench.source, tenancy=bench.tenancy())
 
     def test_both_halves(self, bench: Workbench, following: AcquireNext) -> None:
         bench.create("a", "b")
         held = bench.acquire("a")
-        answer = bench.store.complete_and_acquire(bench.completing(held, head(held, block("b1"))), following)
+        answer = bench.fused.complete_and_acquire(bench.completing(held, head(held, block("b1"))), following)
         assert answer.ended.applied
         assert answer.next == bench.get("b")
         assert answer.next.nonce == following.tenancy.op
@@ -182,7 +180,7 @@ class Fused:
         assert [record.key for record in bench.store.heads(bench.source)] == ["a"]
 
     def test_nothing_left_to_acquire(self, bench: Workbench, following: AcquireNext) -> None:
-        answer = bench.store.complete_and_acquire(bench.completing(bench.new("a")), following)
+        answer = bench.fused.complete_and_acquire(bench.completing(bench.new("a")), following)
         assert (answer.ended.applied, answer.next) == (True, None)
 
     def test_a_refused_completion_acquires_nothing(self, bench: Workbench, following: AcquireNext) -> None:
@@ -190,7 +188,7 @@ class Fused:
         zombie = bench.acquire("a")
         bench.expire()
         now = bench.acquire("a")
-        answer = bench.store.complete_and_acquire(bench.completing(zombie, head(zombie, block("z"))), following)
+        answer = bench.fused.complete_and_acquire(bench.completing(zombie, head(zombie, block("z"))), following)
         assert (answer.ended.applied, answer.ended.partition, answer.next) == (False, now, None)
         assert bench.get("b").status is PartitionStatus.UNASSIGNED
         assert list(bench.store.heads(bench.source)) == []
@@ -198,8 +196,8 @@ class Fused:
     def test_a_repeated_step_acquires_nothing_more(self, bench: Workbench, following: AcquireNext) -> None:
         bench.create("a", "b", "c")
         end = bench.completing(bench.acquire("a"))
-        first = bench.store.complete_and_acquire(end, following)
-        again = bench.store.complete_and_acquire(end, following)
+        first = bench.fused.complete_and_acquire(end, following)
+        again = bench.fused.complete_and_acquire(end, following)
         assert not again.ended.applied
         assert again.next is None
         assert bench.store.find_nonce(bench.source, following.tenancy.op) == first.next
@@ -208,7 +206,7 @@ class Fused:
     def test_a_bare_key_in_the_second_half(self, bench: Workbench, following: AcquireNext) -> None:
         bench.create("a", "b", "c")
         wanted = AcquireNext(source=bench.source, tenancy=following.tenancy, key="c")
-        answer = bench.store.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
+        answer = bench.fused.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
         assert answer.next == bench.get("c")
 
     @pytest.mark.parametrize("earlier", ["crashed", "swept", "reopened", "due", "returned", "delayed"])
@@ -219,7 +217,7 @@ class Fused:
         _let_wait(bench, earlier)
         held = bench.acquire("a")
         wanted = AcquireNext(source=bench.source, tenancy=following.tenancy, may_miss=True)
-        answer = bench.store.complete_and_acquire(bench.completing(held), wanted)
+        answer = bench.fused.complete_and_acquire(bench.completing(held), wanted)
         assert answer.ended.applied
         assert answer.missed is (answer.next is None)
         assert bench.get("new").status is PartitionStatus.UNASSIGNED
@@ -228,7 +226,7 @@ class Fused:
     def test_a_second_half_that_may_miss_finds_what_is_new(self, bench: Workbench, following: AcquireNext) -> None:
         bench.create("a", "b", "c")
         wanted = AcquireNext(source=bench.source, tenancy=following.tenancy, may_miss=True)
-        answer = bench.store.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
+        answer = bench.fused.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
         assert answer.next == bench.get("b")
         assert not answer.missed
 
@@ -237,7 +235,7 @@ class Fused:
         bench.acquire("crashed")
         bench.expire()
         wanted = AcquireNext(source=bench.source, tenancy=following.tenancy, new_first=True)
-        answer = bench.store.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
+        answer = bench.fused.complete_and_acquire(bench.completing(bench.acquire("a")), wanted)
         assert answer.next is not None
         assert answer.next.key == "new"
 

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import follows_parking
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import AcquireHinted, AcquireNext, Action, Tenancy
 from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, block, owner
@@ -194,7 +194,7 @@ def _says(bench: Workbench, held: Partition) -> Answer:
 
 
 def _done(bench: Workbench, seen: Partition) -> None:
-    bench.store.clear_follow_up(FollowUp(bench.source, "k", seen.token, seen.last_op, "{}"))
+    bench.follow_ups.clear_follow_up(FollowUp(bench.source, "k", seen.token, seen.last_op, "{}"))
 
 
 def _parent_completed(bench: Workbench, _: Partition) -> object:
@@ -370,12 +370,13 @@ def _seen_otherwise(found: Partition) -> Mapping[str, Partition]:
 
 
 def _written_beside(bench: Workbench) -> tuple[int, int]:
-    tenures = len(bench.store.history(bench.source, "k", 100))
+    kept = parts_of(bench.store).history
+    tenures = 0 if kept is None else len(kept.history(bench.source, "k", 100))
     return tenures, len(bench.store.audit(bench.source, "k"))
 
 
 def _look_whether_it_is_kept(bench: Workbench, name: str) -> None:
-    if name in (SAY, FOLLOWED) and not follows_parking(bench.store):
+    if name in (SAY, FOLLOWED) and parts_of(bench.store).follow_ups is None:
         pytest.skip("this store keeps nothing of what follows a parking")
 
 
@@ -400,7 +401,7 @@ class Exactly:
             assert (ending.fence, ending.last, ending.op) == (before.fence, before.last_op, after.last_op)
             assert (ending.status_after, ending.at) == (after.status, bench.clock.now())
             assert ending.closed_count == (before if "generation" in changed else after).closed_count
-        tenures += "ring" in changed and bench.store.keeps_history
+        tenures += "ring" in changed and parts_of(bench.store).history is not None
         actions += name in PEOPLES
         assert _written_beside(bench) == (tenures, actions)
 

@@ -6,10 +6,12 @@ import random
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import FollowUps, FusedSteps, History, PartitionStore, Pauses, parts_of
 from airflow_coordination.protocol.results import Answer, Created, HeadRecord, Swept
 from airflow_coordination.protocol.writes import (
     KEEP,
@@ -44,11 +46,18 @@ SOURCE = "flights|PARTITION"
 MINUTE = timedelta(minutes=1)
 TIMEOUT = 10 * MINUTE
 MAX_LOST = 5
+Part = TypeVar("Part")
 
 
 def owner(task: str = "process", try_number: int = 1, host: str = "host") -> Owner:
     """Return an Airflow task as an owner."""
     return Owner.of_task(host, "flights", "scheduled__1", task, 3, try_number)
+
+
+def _or_skip(part: Part | None, otherwise: str) -> Part:
+    if part is None:
+        pytest.skip(f"this store {otherwise}")
+    return part
 
 
 class Workbench:
@@ -62,6 +71,23 @@ class Workbench:
     def __init__(self, store: PartitionStore, clock: FakeClock, source: str = SOURCE) -> None:
         self.store, self.clock, self.source = store, clock, source
         self._randomness = Randomness(random.Random(0))
+
+    @property
+    def fused(self) -> FusedSteps:
+        """The store's part of that name; a test that asks for one that the store has not is skipped, here and below."""
+        return _or_skip(parts_of(self.store).fused, "has no fused step")
+
+    @property
+    def pauses(self) -> Pauses:
+        return _or_skip(parts_of(self.store).pauses, "knows of no pauses")
+
+    @property
+    def history(self) -> History:
+        return _or_skip(parts_of(self.store).history, "keeps no history")
+
+    @property
+    def follow_ups(self) -> FollowUps:
+        return _or_skip(parts_of(self.store).follow_ups, "keeps no follow-ups")
 
     def op(self) -> str:
         """Return a fresh operation id."""
@@ -87,8 +113,8 @@ class Workbench:
         assert self._set_pause(False, by, why)
 
     def _set_pause(self, paused: bool, by: str, why: str) -> bool:
-        seen = self.store.pause(self.source).op
-        return self.store.set_pause(
+        seen = self.pauses.pause(self.source).op
+        return self.pauses.set_pause(
             SetPause(source=self.source, op=self.op(), paused=paused, seen=seen, by=by, why=why)
         ).applied
 

@@ -12,7 +12,6 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.follow_up import MAX_BYTES, FollowUp, Forget, promised
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import follows_parking
 from airflow_coordination.protocol.writes import KEEP, AcquireNext, Action, End, OnParked, Place
 from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, block, fence, head, owner
 from airflow_coordination.values.errors import PartitionNotOwnedError, PartitionUpdateError
@@ -25,7 +24,7 @@ Coordinators = Callable[..., SourceCoordinator]
 
 def noted(bench: Workbench, key: str | None = None) -> list[FollowUp]:
     """Return all notes."""
-    return list(bench.store.follow_ups(bench.source, key, None, 1000))
+    return list(bench.follow_ups.follow_ups(bench.source, key, None, 1000))
 
 
 def completing(bench: Workbench, held: Partition, then: str = '{"do":1}') -> End:
@@ -73,17 +72,15 @@ class Following:
 
     def test_s27_a_repeated_ending_does_not_bring_a_note_back(self, bench: Workbench) -> None:
         end = completed(bench, "k")
-        bench.store.clear_follow_up(noted(bench)[0])
+        bench.follow_ups.clear_follow_up(noted(bench)[0])
         assert not bench.store.write(end).applied
         assert noted(bench) == []
 
     def test_s27_a_fused_ending_notes_it_too(self, bench: Workbench) -> None:
-        if not bench.store.has_fused_step:
-            return
         held = bench.new("k")
         bench.create("next")
         following = AcquireNext(source=bench.source, tenancy=bench.tenancy())
-        answer = bench.store.complete_and_acquire(completing(bench, held), following)
+        answer = bench.fused.complete_and_acquire(completing(bench, held), following)
         assert (answer.ended.applied, answer.next is not None) == (True, True)
         assert [one.key for one in noted(bench)] == ["k"]
 
@@ -99,7 +96,7 @@ class Following:
         first, second, third = noted(bench, "k")
         assert [one.text for one in (first, second, third)] == ["1", "2", "3"]
         for _ in range(2):
-            bench.store.clear_follow_up(second)
+            bench.follow_ups.clear_follow_up(second)
             assert noted(bench) == [first, third]
 
     @pytest.mark.parametrize("action", [Action.RESET, Action.DELETE])
@@ -116,16 +113,16 @@ class Following:
         assert [one.key for one in noted(bench)] == keys
         found: list[FollowUp] = []
         for _ in range(4):
-            page = bench.store.follow_ups(bench.source, None, found[-1] if found else None, 2)
+            page = bench.follow_ups.follow_ups(bench.source, None, found[-1] if found else None, 2)
             assert len(page) <= 2
             found += page
         assert found == noted(bench)
         assert [noted(bench, key) for key in keys] == [[one] for one in found]
-        assert bench.store.follow_ups(bench.source, "a", found[0], 10) == []
+        assert bench.follow_ups.follow_ups(bench.source, "a", found[0], 10) == []
 
     def test_s27_a_source_has_its_own(self, bench: Workbench) -> None:
         completed(bench, "k")
-        assert list(bench.store.follow_ups("others|PARTITION", None, None, 10)) == []
+        assert list(bench.follow_ups.follow_ups("others|PARTITION", None, None, 10)) == []
 
     def test_s27_who_forgets_a_note_is_audited_in_the_same_step(
         self, bench: Workbench, coordinators: Coordinators
@@ -149,7 +146,7 @@ class Following:
     def test_s27_what_was_done_meanwhile_is_not_forgotten(self, bench: Workbench, coordinators: Coordinators) -> None:
         completed(bench, "k")
         [note] = noted(bench)
-        bench.store.clear_follow_up(note)
+        bench.follow_ups.clear_follow_up(note)
         coordinators().follow_ups.forget_follow_up(note, by="ana", why="late")
         assert list(bench.store.audit(bench.source, "k")) == []
 
@@ -271,8 +268,7 @@ class Parking:
     @pytest.fixture
     def at(self, bench: Workbench) -> Workbench:
         """Return the bench of a store that keeps what is to follow a parking."""
-        if not follows_parking(bench.store):
-            pytest.skip("this store keeps nothing of what is to follow a parking")
+        assert noted(bench) == []
         return bench
 
     @staticmethod
@@ -322,14 +318,14 @@ class Parking:
         at.act(Action.PARK, "k")
         [later] = noted(at)
         assert (earlier.token, earlier.op != later.op) == (later.token, True)
-        at.store.clear_follow_up(earlier)
+        at.follow_ups.clear_follow_up(earlier)
         assert noted(at) == [later]
 
     def test_x12_it_is_done_while_the_source_is_paused(self, at: Workbench) -> None:
         at.fail(say(at, at.new("k"), NOTE), None)
         at.pause()
         [note] = noted(at)
-        at.store.clear_follow_up(note)
+        at.follow_ups.clear_follow_up(note)
         assert at.get("k").on_parked_text is None
 
     def test_s27_it_is_said_under_the_fence_and_in_the_chain(self, at: Workbench) -> None:
@@ -360,7 +356,7 @@ class Parking:
         at.fail(self.said(at), None)
         [note] = noted(at)
         for _ in range(2):
-            at.store.clear_follow_up(note)
+            at.follow_ups.clear_follow_up(note)
             assert noted(at) == []
         at.act(Action.REOPEN, "k")
         at.act(Action.PARK, "k")
@@ -371,11 +367,11 @@ class Parking:
         [early] = noted(at)
         reopened = at.act(Action.REOPEN, "k")
         assert (noted(at), reopened.on_parked) == ([], NOTE)
-        at.store.clear_follow_up(early)
+        at.follow_ups.clear_follow_up(early)
         at.fail(at.acquire("k"), None)
         [note] = noted(at)
         assert (note.token, note.text) == (early.token + 1, NOTE)
-        at.store.clear_follow_up(early)
+        at.follow_ups.clear_follow_up(early)
         assert noted(at) == [note]
 
     @pytest.mark.parametrize("way", FRESH)
@@ -394,8 +390,8 @@ class Parking:
         whole = noted(at)
         assert [note.key for note in whole] == ["a", "b", "c", "d", "e"]
         for number, note in enumerate(whole):
-            assert at.store.follow_ups(at.source, None, note, 2) == whole[number + 1 : number + 3]
-            assert at.store.follow_ups(at.source, note.key, note, 2) == []
+            assert at.follow_ups.follow_ups(at.source, None, note, 2) == whole[number + 1 : number + 3]
+            assert at.follow_ups.follow_ups(at.source, note.key, note, 2) == []
 
     def test_s27_a_long_text_is_kept_whole(self, at: Workbench) -> None:
         text = MAX_BYTES * "x"
@@ -406,14 +402,14 @@ class Parking:
         """Reading and taking away its notes takes nothing away of a pass that still has something to follow it."""
         at.close(self.said(at), progress=KEEP)
         closed = at.get("k")
-        at.store.clear_follow_up(FollowUp(at.source, "k", closed.token, closed.last_op, "done"))
+        at.follow_ups.clear_follow_up(FollowUp(at.source, "k", closed.token, closed.last_op, "done"))
         assert at.get("k").on_parked == NOTE
 
     def test_s27_taken_away_undone_it_is_audited(self, at: Workbench) -> None:
         at.fail(self.said(at), None)
         [note] = noted(at)
         for _ in range(2):
-            at.store.forget_follow_up(Forget(note, "ana", "late"))
+            at.follow_ups.forget_follow_up(Forget(note, "ana", "late"))
         assert noted(at) == []
         assert [(one["action"], one["why"]) for one in at.store.audit(at.source, "k")] == [("forget", "late")]
 

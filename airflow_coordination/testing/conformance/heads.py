@@ -10,7 +10,6 @@ import pytest
 
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.endings import ENDINGS
 from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench, block, fence, head, owner, without_time
@@ -131,7 +130,7 @@ SPARK = '{"application":"app-1"}'
 
 def history(bench: Workbench, key: str | None = None, limit: int = 100) -> list[PastTenure]:
     """Return the rows of a partition or the source, the newest first."""
-    return list(bench.store.history(bench.source, key, limit))
+    return list(bench.history.history(bench.source, key, limit))
 
 
 class Remembering:
@@ -142,15 +141,10 @@ class Remembering:
     has them if the process that ends the tenure has seen it begin."""
 
     @pytest.fixture
-    def keeping(self, store: PartitionStore, bench: Workbench) -> Workbench:
+    def keeping(self, bench: Workbench) -> Workbench:
         """Return the bench of a store that keeps a history."""
-        if not store.keeps_history:
-            pytest.skip("this store keeps no history")
+        assert history(bench) == []
         return bench
-
-    def test_a_store_that_keeps_none_has_none(self, bench: Workbench) -> None:
-        bench.complete(bench.new("k"))
-        assert bool(history(bench)) is bench.store.keeps_history
 
     @pytest.mark.parametrize("outcome", ENDINGS)
     def test_x11_each_ending_is_a_row(self, keeping: Workbench, outcome: Outcome) -> None:
@@ -214,13 +208,11 @@ class Remembering:
         assert history(keeping) == []
 
     def test_x11_completing_one_and_acquiring_an_expired_one_are_two(self, keeping: Workbench) -> None:
-        if not keeping.store.has_fused_step:
-            pytest.skip("this store has no fused step")
         lost = keeping.begin(keeping.new("lost", by=owner("other"))).partition
         keeping.expire()
         mine = keeping.new("mine")
         following = AcquireNext(source=keeping.source, tenancy=keeping.tenancy(), key=None)
-        answer = keeping.store.complete_and_acquire(keeping.completing(mine), following)
+        answer = keeping.fused.complete_and_acquire(keeping.completing(mine), following)
         assert answer.next is not None
         assert answer.next.key == "lost"
         [of_lost], [of_mine] = history(keeping, "lost"), history(keeping, "mine")

@@ -16,7 +16,7 @@ import pytest
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.partition import Checkpoint, Partition
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import FusedSteps, PartitionStore, parts_of
 from airflow_coordination.protocol.results import Answer, Swept
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.clock import FakeClock
@@ -104,7 +104,7 @@ class LostAnswers:
     def test_s6_a_fused_step_completes_once(
         self, coordinators: Coordinators, store: PartitionStore, fault: Fault
     ) -> None:
-        if not store.has_fused_step:
+        if parts_of(store).fused is None:
             pytest.skip("this store has no fused step")
         faulty = FaultyStore(store, {1: fault}, only=("complete_and_acquire",))
         one = coordinators(store=faulty)
@@ -351,11 +351,9 @@ class Concurrency:
 
     def test_e17_s5_fused_steps_complete_and_acquire_each_partition_once(self, bench: Workbench, crowd: int) -> None:
         """E17: each writer goes from one to the next, and there are enough for all."""
-        if not bench.store.has_fused_step:
-            pytest.skip("this store has no fused step")
         keys = _names("k", crowd * (SHARE + 1))
         bench.create(*keys)
-        assert Counter(chain.from_iterable(at_once([partial(_chain, bench)] * crowd))) == Counter(keys)
+        assert Counter(chain.from_iterable(at_once([partial(_chain, bench, bench.fused)] * crowd))) == Counter(keys)
         assert bench.store.counts(bench.source)[S.COMPLETED] == crowd * SHARE
 
 
@@ -399,15 +397,15 @@ def _check_held(bench: Workbench, taken: Iterable[Partition], number: int, *, to
     assert [held.key for held in leases.values() if not bench.get(held.key).held_under(fence(held))] == []
 
 
-def _chain(bench: Workbench) -> list[str]:
+def _chain(bench: Workbench, fused: FusedSteps) -> list[str]:
     """Complete a share of partitions, each together with acquiring the next; return all their keys."""
     held = bench.acquire()
     keys = [held.key]
     for _ in range(SHARE):
         following = AcquireNext(source=bench.source, tenancy=bench.tenancy())
-        fused = bench.store.complete_and_acquire(bench.completing(held), following)
-        assert fused.ended.applied
-        assert fused.next is not None
-        held = fused.next
+        answer = fused.complete_and_acquire(bench.completing(held), following)
+        assert answer.ended.applied
+        assert answer.next is not None
+        held = answer.next
         keys.append(held.key)
     return keys

@@ -14,7 +14,6 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.metrics import CountingMetrics, Metric, full_name
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, OF_THE_SOURCE
-from airflow_coordination.protocol.port import PartitionStore, counts_failures, pause_holds_after
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import AcquireNext, Action, End, SetPause
 from airflow_coordination.testing.clock import FakeClock
@@ -45,14 +44,13 @@ class Pausing:
     """Promise X12."""
 
     @pytest.fixture
-    def pausing(self, store: PartitionStore, bench: Workbench) -> Workbench:
+    def pausing(self, bench: Workbench) -> Workbench:
         """Return the bench of a store in which sources can be paused."""
-        if not hasattr(store, "set_pause"):
-            pytest.skip("this store knows of no pauses")
+        assert not bench.pauses.pause(bench.source).paused
         return bench
 
     def test_nobody_has_ever_paused_it(self, pausing: Workbench) -> None:
-        assert pausing.store.pause(pausing.source) == NEVER_PAUSED
+        assert pausing.pauses.pause(pausing.source) == NEVER_PAUSED
         assert pausing.store.outlook(pausing.source).pause == NEVER_PAUSED
 
     @each_way
@@ -99,14 +97,12 @@ class Pausing:
         assert pausing.complete(taken.partition).applied
 
     def test_x12_completing_one_acquires_no_other(self, pausing: Workbench) -> None:
-        if not pausing.store.has_fused_step:
-            pytest.skip("this store has no fused step")
         for key, may_miss in ((None, False), (None, True), ("other", False)):
             held = pausing.new("mine")
             pausing.create("other")
             pausing.pause()
             following = AcquireNext(source=pausing.source, tenancy=pausing.tenancy(), key=key, may_miss=may_miss)
-            answer = pausing.store.complete_and_acquire(pausing.completing(held), following)
+            answer = pausing.fused.complete_and_acquire(pausing.completing(held), following)
             assert (answer.ended.applied, answer.next) == (True, None)
             assert pausing.get("mine").status is PartitionStatus.COMPLETED
             assert pausing.get("other").token == 0
@@ -166,12 +162,12 @@ class Pausing:
 
     def test_it_says_who_paused_and_who_resumed(self, pausing: Workbench) -> None:
         pausing.pause(by="ana", why="Spark is ill")
-        paused, at = pausing.store.pause(pausing.source), pausing.clock.now()
+        paused, at = pausing.pauses.pause(pausing.source), pausing.clock.now()
         assert (paused.paused, paused.by, paused.why, paused.at) == (True, "ana", "Spark is ill", at)
         assert pausing.store.outlook(pausing.source).pause == paused
         pausing.clock.advance(MINUTE)
         pausing.resume(by="bob", why="it is well")
-        resumed = pausing.store.pause(pausing.source)
+        resumed = pausing.pauses.pause(pausing.source)
         assert (resumed.paused, resumed.by, resumed.why, resumed.at) == (False, "bob", "it is well", at + MINUTE)
         assert pausing.store.outlook(pausing.source).pause == resumed
         lines = [
@@ -185,11 +181,11 @@ class Pausing:
 
     def test_a_second_copy_of_a_pause_does_nothing_also_after_it_was_resumed(self, pausing: Workbench) -> None:
         write = SetPause(source=pausing.source, op=pausing.op(), paused=True, seen=None, by="ana", why="why")
-        assert pausing.store.set_pause(write).applied
-        assert not pausing.store.set_pause(write).applied
+        assert pausing.pauses.set_pause(write).applied
+        assert not pausing.pauses.set_pause(write).applied
         pausing.resume()
-        assert not pausing.store.set_pause(write).applied
-        assert not pausing.store.pause(pausing.source).paused
+        assert not pausing.pauses.set_pause(write).applied
+        assert not pausing.pauses.pause(pausing.source).paused
         assert len(pausing.store.audit(pausing.source, OF_THE_SOURCE)) == 2
 
     def test_what_was_done_to_a_source_stands_among_what_was_done_in_it(self, pausing: Workbench) -> None:
@@ -206,16 +202,16 @@ class Pausing:
             SetPause(source=pausing.source, op=pausing.op(), paused=True, seen=None, by=by, why="why")
             for by in ("ana", "bob")
         )
-        assert pausing.store.set_pause(one).pause == pausing.store.pause(pausing.source)
-        answer = pausing.store.set_pause(other)
-        assert (answer.applied, answer.pause) == (False, pausing.store.pause(pausing.source))
+        assert pausing.pauses.set_pause(one).pause == pausing.pauses.pause(pausing.source)
+        answer = pausing.pauses.set_pause(other)
+        assert (answer.applied, answer.pause) == (False, pausing.pauses.pause(pausing.source))
         assert answer.pause.by == "ana"
 
     def test_registering_the_source_again_leaves_it_paused(self, pausing: Workbench) -> None:
         pausing.store.register(pausing.source, {"dag_ids": ["one"]})
         pausing.pause()
         pausing.store.register(pausing.source, {"dag_ids": ["one", "two"]})
-        assert pausing.store.pause(pausing.source).paused
+        assert pausing.pauses.pause(pausing.source).paused
         assert dict(pausing.store.sources())[pausing.source] == {"dag_ids": ["one", "two"]}
 
 
@@ -239,7 +235,7 @@ class Failures:
     @property
     def number(self) -> int:
         """How many partitions are counted."""
-        failing = self.bench.store.pause(self.bench.source).failing
+        failing = self.bench.pauses.pause(self.bench.source).failing
         return 0 if failing is None else failing.number
 
     def begin(self, error: str = "no table 7") -> int:
@@ -248,7 +244,7 @@ class Failures:
             self.fail(error)
             if self.number:
                 return self.number
-            self.bench.clock.advance(2 * pause_holds_after(self.bench.store) + MINUTE)
+            self.bench.clock.advance(2 * self.bench.pauses.pause_holds_after + MINUTE)
         pytest.fail("no failure was ever counted")
 
 
@@ -256,17 +252,16 @@ class Braking:
     """Promise X13."""
 
     @pytest.fixture
-    def failures(self, store: PartitionStore, bench: Workbench) -> Failures:
-        """Return what fails in a store that counts failures."""
-        if not counts_failures(store):
-            pytest.skip("this store counts no failures")
-        store.register(bench.source, {})
+    def failures(self, bench: Workbench) -> Failures:
+        """Return what fails in a store that can pause sources."""
+        assert bench.pauses.pause(bench.source).failing is None
+        bench.store.register(bench.source, {})
         return Failures(bench)
 
     def test_x13_nothing_has_failed(self, failures: Failures) -> None:
         bench = failures.bench
         bench.complete(bench.new("well"))
-        assert bench.store.pause(bench.source).failing is None
+        assert bench.pauses.pause(bench.source).failing is None
         assert bench.store.outlook(bench.source).pause.failing is None
 
     def test_x13_each_partition_counts(self, failures: Failures) -> None:
@@ -274,7 +269,7 @@ class Braking:
         for more in range(1, 4):
             failures.fail(f"no table {more}")
             assert failures.number == begun + more
-        found = failures.bench.store.pause(failures.bench.source).failing
+        found = failures.bench.pauses.pause(failures.bench.source).failing
         assert found == Failing("no table #", begun + 3)
         assert failures.bench.store.outlook(failures.bench.source).pause.failing == found
 
@@ -308,7 +303,7 @@ class Braking:
             failures.begin("no table")
         failures.fail("no memory")
         assert failures.number <= 1
-        assert failures.bench.store.pause(failures.bench.source).failing == Failing("no memory", failures.number)
+        assert failures.bench.pauses.pause(failures.bench.source).failing == Failing("no memory", failures.number)
         failures.fail("no table")
         assert failures.number <= 1
 
@@ -318,19 +313,17 @@ class Braking:
         for _ in range(3):
             failures.begin()
         getattr(bench, well)(bench.new("well"))
-        assert bench.store.pause(bench.source).failing is None
+        assert bench.pauses.pause(bench.source).failing is None
         failures.fail()
         assert failures.number <= 1
 
     def test_x13_completing_and_acquiring_the_next_begins_anew(self, failures: Failures) -> None:
         bench = failures.bench
-        if not bench.store.has_fused_step:
-            pytest.skip("this store has no fused step")
         held = bench.new("well")
         failures.begin()
         following = AcquireNext(source=bench.source, tenancy=bench.tenancy())
-        assert bench.store.complete_and_acquire(bench.completing(held), following).ended.applied
-        assert bench.store.pause(bench.source).failing is None
+        assert bench.fused.complete_and_acquire(bench.completing(held), following).ended.applied
+        assert bench.pauses.pause(bench.source).failing is None
 
     def test_x13_who_gives_up_or_is_lost_changes_nothing(self, failures: Failures) -> None:
         begun, bench = failures.begin(), failures.bench
@@ -346,19 +339,19 @@ class Braking:
             failures.begin()
         bench.pause()
         bench.resume()
-        assert bench.store.pause(bench.source).failing is None
+        assert bench.pauses.pause(bench.source).failing is None
         failures.fail()
         assert failures.number <= 1
 
     def test_x13_a_source_that_only_fails_can_be_paused_by_who_saw_no_pause(self, failures: Failures) -> None:
         failures.begin()
-        assert failures.bench.store.pause(failures.bench.source).op is None
+        assert failures.bench.pauses.pause(failures.bench.source).op is None
         failures.bench.pause(by="ana", why="it fails")
-        assert failures.bench.store.pause(failures.bench.source).by == "ana"
+        assert failures.bench.pauses.pause(failures.bench.source).by == "ana"
 
     def test_x13_another_source_is_not_counted(self, failures: Failures) -> None:
         failures.begin()
-        assert failures.bench.store.pause("other|PARTITION").failing is None
+        assert failures.bench.pauses.pause("other|PARTITION").failing is None
 
     def test_x13_no_failure_is_lost_beside_others(self, failures: Failures) -> None:
         begun, bench = failures.begin(), failures.bench

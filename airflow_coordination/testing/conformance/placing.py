@@ -9,7 +9,6 @@ import pytest
 
 from airflow_coordination.protocol.fields import MOVED
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import AcquireNext, Action, NewPartition, Place
 from airflow_coordination.testing.clock import START
@@ -44,10 +43,8 @@ class Placing:
     """Moves to another store."""
 
     @pytest.fixture
-    def there(self, store: PartitionStore, bench: Workbench) -> Workbench:
-        """Return the bench of a store that partitions can be moved to."""
-        if not hasattr(store, "place"):
-            pytest.skip("partitions cannot be moved to this store")
+    def there(self, bench: Workbench) -> Workbench:
+        """Return the bench of the store that partitions are moved to."""
         return bench
 
     def life_of(self, there: Workbench, name: str, key: str = "k") -> Partition:

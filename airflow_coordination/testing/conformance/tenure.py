@@ -423,9 +423,8 @@ class Wanting:
     def test_x11_a_stolen_tenure_is_history(self, bench: Workbench) -> None:
         seen = asked(bench)
         bench.steal(seen, by=ANA)
-        rows = bench.store.history(bench.source, "k")
-        if bench.store.keeps_history:
-            assert [(row.outcome, row.owner) for row in rows] == [(Outcome.STOLEN, seen.owner)]
+        rows = bench.history.history(bench.source, "k")
+        assert [(row.outcome, row.owner) for row in rows] == [(Outcome.STOLEN, seen.owner)]
 
     def test_a_deleted_partition_is_made_anew_without_its_mark(self, bench: Workbench) -> None:
         asked(bench)

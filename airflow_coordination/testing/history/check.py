@@ -10,7 +10,8 @@ from typing import Any
 
 from airflow_coordination.leases.confirm import FORGOTTEN
 from airflow_coordination.protocol.metrics import Metric
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.testing.forwarding import there
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import GRANTS, HELD_BACK, NEVER, Kind, Operation, Told
@@ -110,7 +111,7 @@ def not_noted(calls: Iterable[Operation], store: PartitionStore, source: str) ->
     for made in calls:
         if made.given.get("then") is not None:
             told.setdefault(made.given["then"], set()).add(made.told)
-    texts = [note.text for note in store.follow_ups(source, None, None, _ALL)]
+    texts = [note.text for note in there(parts_of(store).follow_ups).follow_ups(source, None, None, _ALL)]
     for text in {text for text in texts if texts.count(text) > 1}:
         yield f"{text} is noted twice"
     for text, outcomes in told.items():

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.testing.forwarding import there
 from airflow_coordination.values import accounting
 from airflow_coordination.values.fence import Ending
 
@@ -29,7 +30,7 @@ def unremembered(store: PartitionStore, source: str, *, best_effort: bool = Fals
 
 def unremembered_of(store: PartitionStore, partition: Partition, *, best_effort: bool = False) -> Iterator[str]:
     """Yield what the history of one partition lacks, or says otherwise than its ring."""
-    found = store.history(partition.source, partition.key)
+    found = there(parts_of(store).history).history(partition.source, partition.key)
     rows = {past.fence: past for past in found}
     if len(rows) < len(found):
         yield f"{partition.key!r}: a tenure is there twice: {found}"

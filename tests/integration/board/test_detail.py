@@ -8,6 +8,7 @@ import pytest
 
 from airflow_coordination.board import detail, reading
 from airflow_coordination.leases import Owner, SourceCoordinator
+from airflow_coordination.stores import StoreParts
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from tests.integration.board.conftest import OURS
 from tests.unit.typed import understood, words
@@ -127,7 +128,7 @@ def test_more_than_is_read_is_said(worked, get, monkeypatch):
 
 
 def test_a_store_without_a_history_says_unknown(worked, get, store, monkeypatch):
-    monkeypatch.setattr(type(store), "keeps_history", property(lambda _: False))
+    monkeypatch.setattr(type(store), "parts", lambda _: StoreParts())
     get("sources")
     said = get("source")
     assert [said[name] for name in ("since", "pace", "burn_down", "advice")] == [None, None, [], []]

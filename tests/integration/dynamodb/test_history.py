@@ -14,7 +14,7 @@ import pytest
 
 from airflow_coordination.leases import Block, SettingsError, SourceCoordinator
 from airflow_coordination.outputs import published_accounting
-from airflow_coordination.protocol.port import keeps_history
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.stores.dynamodb import DynamoDBStore, items, keys
 from airflow_coordination.stores.dynamodb.setup.examination import examine
 from airflow_coordination.stores.dynamodb.setup.iam import Role
@@ -55,7 +55,7 @@ def started(request: pytest.FixtureRequest, engine: Engine, table: str, clock: F
 
 def test_who_held_it_since_when_and_why_it_failed_is_known(started: Any, clock: FakeClock) -> None:
     flights = started()
-    assert keeps_history(flights.store)
+    assert parts_of(flights.store).history is not None
     flights.create_partitions(["a", "b"])
     since = clock.now()
     flights.fail(flights.acquire_partition("a"), "no such file", retry_after=timedelta(0))
@@ -154,7 +154,7 @@ def test_rows_are_no_partitions_and_no_other_writer_s(started: Any) -> None:
 
 def test_what_is_not_asked_for_costs_nothing(started: Any, engine: Engine) -> None:
     flights = started(None)
-    assert not keeps_history(flights.store)
+    assert parts_of(flights.store).history is None
     flights.create_partitions(["a"])
     with Requests(engine.client).counted() as tally:
         flights.complete(flights.acquire_partition("a"))

@@ -12,7 +12,7 @@ import pytest
 
 from airflow_coordination.leases import Block, InvalidKeyError, Owner, Reason, SourceCoordinator
 from airflow_coordination.leases.explaining.facts import HELD, MOST_HEADS, PLACES
-from airflow_coordination.protocol.port import PartitionStore, keeps_history
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.store import SqlStore
@@ -92,7 +92,7 @@ def test_what_waits_says_its_place(flights):
 
 
 def test_what_waits_for_long_says_since_when_nobody_has_acquired(flights, clock):
-    knows = keeps_history(flights.store)  # DynamoDB has none, so that nobody knows
+    knows = parts_of(flights.store).history is not None  # DynamoDB has none, so that nobody knows
     clock.advance(HOUR)
     gone, nobody = "as far back as its history goes", "but nobody has acquired anything in its source"
     _said(flights, Reason.IDLE if knows else Reason.WAITING, *[f"{nobody} {gone}"] * knows)
@@ -113,7 +113,7 @@ def test_what_waits_for_long_says_since_when_nobody_has_acquired(flights, clock)
 
 
 def test_the_owners_are_busy_and_nobody_looks_after_the_source(flights, clock):
-    knows = keeps_history(flights.store)
+    knows = parts_of(flights.store).history is not None
     lease = flights.acquire_partition("2013-02")
     for _ in range(3):
         clock.advance(HOUR / 7)

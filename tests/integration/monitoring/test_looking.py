@@ -11,7 +11,7 @@ from airflow_coordination.leases import Owner, PartitionStatus, SourceCoordinato
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.progress import Pace
 from airflow_coordination.monitoring.sources import sources
-from airflow_coordination.protocol.port import PartitionStore, keeps_history
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.names import compose_source
@@ -64,7 +64,9 @@ def test_who_holds_what_page_by_page(flights, store, clock):
     assert {held.task.task for held in (k0, k2, k3)} == {"process"}
     assert [held.heard for held in (k0, k2, k3)] == [False, True, True]
     assert k0.since == k2.since == k3.wrote_at - 4 * MINUTE
-    assert k3.since == (k0.since if keeps_history(store) else None)  # DynamoDB keeps no start that a save would hide
+    assert k3.since == (
+        k0.since if parts_of(store).history is not None else None
+    )  # DynamoDB keeps no start that a save would hide
     # DynamoDB's leases last longer by how little it knows the time.
     assert [round(held.left / MINUTE) for held in (k0, k2, k3)] == [6, 10, 10]
 

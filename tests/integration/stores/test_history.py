@@ -125,7 +125,7 @@ def _end_one(bench: Workbench) -> None:
 def test_it_can_be_off(url: str, off: object) -> None:
     """``off`` without quotes is ``false`` in YAML; the ring remembers all the same, and so does who asks."""
     store = open_store({"store": {"sql": {"url": url, "history_retention": off}}})
-    assert not store.keeps_history
+    assert store.parts().history is None
     coordinator = SourceCoordinator(store, "flights", "h/d/r/t/0/1")
     coordinator.create_partitions(["k"])
     coordinator.complete(_acquired(coordinator))
@@ -145,7 +145,7 @@ def test_the_drivers_store_keeps_it_as_long(url: str) -> None:
     """What a task hands to its driver is the URL with its options."""
     store = opened(f"{url}?history_retention=off" if "?" not in url else f"{url}&history_retention=off")
     assert store.reference is not None
-    assert not open_store(store.reference).keeps_history
+    assert open_store(store.reference).parts().history is None
     assert "history" not in store.description or "postgresql" in store.description
 
 

@@ -9,7 +9,7 @@ import pytest
 from airflow_coordination.cli.subcommands.watching import Watcher
 from airflow_coordination.leases import Owner, SourceCoordinator, StoreUnavailableError
 from airflow_coordination.monitoring.progress import WINDOW, Progress
-from airflow_coordination.stores import open_store
+from airflow_coordination.stores import StoreParts, open_store
 from airflow_coordination.testing.clock import FakeClock
 from tests.unit.cli.conftest import HOSTILE
 
@@ -62,7 +62,7 @@ def test_the_first_look_tells_the_rate_of_the_history(source, clock):
 
 
 def test_without_a_history_the_second_look_tells_it(source, clock, monkeypatch):
-    monkeypatch.setattr(type(source.store), "keeps_history", False)
+    monkeypatch.setattr(source.store, "parts", StoreParts)
     assert str(Watcher(source, clock).look()).endswith("known at the next look")
 
 

@@ -9,7 +9,6 @@ import pytest
 
 from airflow_coordination.leases import PartitionUpdateError, SettingsError, SourceCoordinator
 from airflow_coordination.protocol.pause import NEVER_PAUSED
-from airflow_coordination.protocol.port import pause_of
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
@@ -154,7 +153,8 @@ def test_a_store_from_elsewhere_may_know_of_no_pauses(store: InMemoryStore) -> N
         description = "foreign://"
 
     foreign = Foreign()
-    assert pause_of(foreign, "flights|PARTITION") == NEVER_PAUSED  # type: ignore[arg-type]
     one = SourceCoordinator(foreign, "flights", "me")  # type: ignore[arg-type]
+    assert one.pausing.current_pause() == NEVER_PAUSED
+    assert not one.pausing.holds_back()
     with pytest.raises(SettingsError, match=r"knows of no pauses\. Pause the DAGs that work on it"):
         one.pausing.pause(by="ana", why="why")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
     StoreUnavailableError,
 )
+from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
@@ -272,9 +274,8 @@ def test_the_sender_of_errors_is_always_this_tree(c: SourceCoordinator, lease: L
 class TwoSteps(Happening):
     """A store without the fused step, as DynamoDB is."""
 
-    @property
-    def has_fused_step(self) -> bool:
-        return False
+    def parts(self) -> StoreParts:
+        return replace(super().parts(), fused=None)
 
 
 @pytest.mark.parametrize("kind", [Happening, TwoSteps])

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.past_tenure import with_ring
-from airflow_coordination.protocol.port import keeps_history
+from airflow_coordination.protocol.port import StoreParts, parts_of
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.fence import MAX_BYTES, details_of, facts_of
@@ -97,15 +97,15 @@ def test_a_store_from_elsewhere_that_knows_of_no_history(flights):
         """Has what a store needed before."""
 
         def __getattr__(self, name):
-            if name in ("history", "keeps_history"):
+            if name in ("history", "parts"):
                 raise AttributeError(name)
             return getattr(flights.store, name)
 
     older = SourceCoordinator(Older(), "flights", "o")
     assert [past.token for past in older.history("k")] == list(range(2, 10))
     assert older.looking.past_tenures() == ()
-    assert not keeps_history(older.store)
-    assert keeps_history(flights.store)
+    assert parts_of(older.store) == StoreParts()
+    assert parts_of(flights.store).history is flights.store
 
 
 def test_an_owners_words_fit_or_are_left_out():

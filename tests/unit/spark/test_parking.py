@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -167,7 +168,8 @@ def test_z11_who_has_lost_the_lease_says_nothing_and_hears_of_it(one, run, file)
 
 def test_z11_a_store_from_elsewhere_refuses_what_it_would_lose(one, run) -> None:
     class Elsewhere(ForwardingStore):
-        follows_parking = False
+        def parts(self):
+            return replace(super().parts(), follow_ups=None)
 
     run(fails_after(CallUrl("http://h/")), store=Elsewhere(one.store))
     assert "comes from elsewhere and keeps no note of what follows a parking" in one.partition("k").last_error

@@ -17,20 +17,22 @@ from airflow_coordination.testing.forwarding import ForwardingStore
 
 
 class WatchedStore(ForwardingStore):
-    """Waits before and after the calls that save and end. ``partition`` is the one being worked on."""
+    """Waits before and after the calls that save and end. ``partition`` is the one being worked on.
+
+    Only those that are named so are completed and followed in one step.
+    """
 
     partition = ""
     reads = count()
-
-    @property
-    def has_fused_step(self) -> bool:
-        return self.partition.startswith("fused")
 
     def write(self, write: OwnerWrite) -> Answer:
         with waiting(write.key, step(write)):
             return super().write(write)
 
     def complete_and_acquire(self, end: End, following: AcquireNext) -> FusedAnswer:
+        if not end.key.startswith("fused"):
+            ended = self.write(end)
+            return FusedAnswer(ended, self.acquire_next(following) if ended.applied else None)
         with waiting(end.key, "fused completion"):
             return super().complete_and_acquire(end, following)
 
