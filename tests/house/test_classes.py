@@ -1,16 +1,19 @@
-"""How classes hang together: what a store is asked for."""
+"""How classes hang together: what they inherit, and what a store is asked for."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
 from airflow_coordination.protocol import port
 from tests.house.tree import PACKAGE, ROOT
 
+BASES = 3
+"""The most classes of ours that a class may have above itself; errors, whose tree is their meaning, any number."""
 PARTS = (port.FusedSteps, port.Pauses, port.History, port.FollowUps, port.Sums)
 QUESTIONS = {"hasattr": 2, "getattr": 3}
 """What asks whether something is there, and with how many arguments."""
@@ -28,6 +31,42 @@ def names_of(protocol: type) -> set[str]:
 
 
 OF_PARTS = {"parts", *(each.name for each in fields(port.StoreParts)), *(n for each in PARTS for n in names_of(each))}
+
+
+def above(classes: dict[str, list[str]], name: str) -> set[str]:
+    """Return the classes that a class inherits from, however far up."""
+    found: set[str] = set()
+    left = [name]
+    while left:
+        more = set(classes[left.pop()]) & classes.keys() - found - {name}
+        found |= more
+        left += more
+    return found
+
+
+def bases(modules: Iterable[Path]) -> dict[str, list[str]]:
+    """Return the bases of each class, by its name."""
+    found: dict[str, list[str]] = {}
+    for module in modules:
+        for node in ast.walk(ast.parse(module.read_text())):
+            if isinstance(node, ast.ClassDef):
+                plain = [each.value if isinstance(each, ast.Subscript) else each for each in node.bases]
+                found.setdefault(node.name, []).extend(ast.unparse(each).rpartition(".")[2] for each in plain)
+    return found
+
+
+def test_no_class_is_cut_into_many() -> None:
+    """A class with many bases is one class in several files, each of which reaches all the others through ``self``."""
+    classes = bases(PACKAGE.rglob("*.py"))
+    many = {name for name in classes if len(above(classes, name)) > BASES and not name.endswith("Error")}
+    assert many == set()
+
+
+def test_bases_are_counted_however_far_up(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("class A: ...\nclass B(A): ...\nclass C(B): ...\n")
+    (tmp_path / "b.py").write_text("class D(a.C, Generic[T]): ...\nclass E(D): ...\n")
+    classes = bases(tmp_path.glob("*.py"))
+    assert (above(classes, "E"), above(classes, "D")) == ({"A", "B", "C", "D"}, {"A", "B", "C"})
 
 
 def asked(text: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
+from tests.mutants import in_kit
 from tests.mutants.broken import (
     accounting,
     acquiring,
@@ -68,7 +69,7 @@ _TABLES = (
     wanting,
 )
 
-MUTANTS: tuple[Mutant, ...] = tuple(mutant for table in _TABLES for mutant in table.MUTANTS)
+MUTANTS: tuple[Mutant, ...] = tuple(in_kit.found(mutant) for table in _TABLES for mutant in table.MUTANTS)
 """Those that are texts; the others are made from the operation table (``generated.py``)."""
 
 WRITTEN_IN: Final = {mutant.name: Path(table.__file__ or "") for table in _TABLES for mutant in table.MUTANTS}

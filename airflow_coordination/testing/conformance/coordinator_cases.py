@@ -55,16 +55,6 @@ class Coordinating:
     """The protocol as :class:`~airflow_coordination.leases.SourceCoordinator` speaks it."""
 
     @pytest.fixture
-    def coordinators(self, store: PartitionStore, clock: FakeClock) -> Coordinators:
-        """Return a function that makes a coordinator of the source "flights"."""
-
-        def make(by: str = owner().text, **options: Any) -> SourceCoordinator:
-            on = options.pop("store", store)
-            return SourceCoordinator(on, "flights", by, clock=clock, randomness=SeedOrder(), **options)
-
-        return make
-
-    @pytest.fixture
     def one(self, coordinators: Coordinators) -> SourceCoordinator:
         """Return a first worker."""
         return coordinators()

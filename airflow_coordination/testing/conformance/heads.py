@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import ClassVar
 
 import pytest
 
@@ -136,16 +135,6 @@ def history(bench: Workbench, key: str | None = None, limit: int = 100) -> list[
 class Remembering:
     """Promise X11, for stores that say that they keep a history."""
 
-    keeps_starts: ClassVar[bool] = True
-    """Whether ``acquired_at`` and ``owner_details`` are stored with the partition. Where they are not (DynamoDB), a row
-    has them if the process that ends the tenure has seen it begin."""
-
-    @pytest.fixture
-    def keeping(self, bench: Workbench) -> Workbench:
-        """Return the bench of a store that keeps a history."""
-        assert history(bench) == []
-        return bench
-
     @pytest.mark.parametrize("outcome", ENDINGS)
     def test_x11_each_ending_is_a_row(self, keeping: Workbench, outcome: Outcome) -> None:
         held, since = keeping.new("k", by=owner("process", host="node-7")), keeping.clock.now()
@@ -160,7 +149,7 @@ class Remembering:
         assert (row.rows, row.bytes) == (0, 0)
         assert not list(unremembered(keeping.store, keeping.source))
 
-    def test_x11_taking_over_an_expired_lease_is_one(self, keeping: Workbench) -> None:
+    def test_x11_taking_over_an_expired_lease_is_one(self, keeping: Workbench, starts_are_kept: bool) -> None:
         keeping.new("k")
         for take in (
             lambda: keeping.acquire(),
@@ -173,7 +162,7 @@ class Remembering:
             row = history(keeping, "k")[0]
             assert (row.fence, row.outcome, row.status_after) == (fence(held), Outcome.LOST, PartitionStatus.ASSIGNED)
             assert row.owner == held.owner
-            assert row.acquired_at == held.acquired_at or not self.keeps_starts
+            assert row.acquired_at == held.acquired_at or not starts_are_kept
         assert not list(unremembered(keeping.store, keeping.source))
 
     def test_x11_a_refused_ending_is_none(self, keeping: Workbench) -> None:
@@ -230,12 +219,12 @@ class Remembering:
         assert (done.rows, done.bytes, done.error) == (7, 70, None)
         assert (failed.rows, failed.bytes, failed.error) == (0, 0, "x" * 500)
 
-    def test_x11_the_drivers_words_are_in_it(self, keeping: Workbench) -> None:
+    def test_x11_the_drivers_words_are_in_it(self, keeping: Workbench, starts_are_kept: bool) -> None:
         held = keeping.new("k")
         assert held.owner_details is None
         begun = keeping.begin(held, owner_details=SPARK).partition
         assert begun is not None
-        assert begun.owner_facts == ({"application": "app-1"} if self.keeps_starts else {})
+        assert begun.owner_facts == ({"application": "app-1"} if starts_are_kept else {})
         keeping.give_up(begun)
         assert history(keeping)[0].owner_facts == {"application": "app-1"}
         now = keeping.get("k")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from itertools import chain, cycle, islice
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
@@ -249,13 +249,11 @@ class Concurrency:
     A store whose engine is made for one thread says so with ``writers = 1``, and these tests are skipped.
     """
 
-    writers: ClassVar[int] = 16
-
     @pytest.fixture(params=[2, 16])
-    def crowd(self, request: pytest.FixtureRequest) -> int:
+    def crowd(self, request: pytest.FixtureRequest, most_writers: int) -> int:
         """Return how many writers there are."""
-        if request.param > self.writers:
-            pytest.skip(f"this engine takes {self.writers} at a time")
+        if request.param > most_writers:
+            pytest.skip(f"this engine takes {most_writers} at a time")
         return int(request.param)
 
     def test_e17_s1_writers_acquire_each_partition_once_and_none_in_vain(self, bench: Workbench, crowd: int) -> None:

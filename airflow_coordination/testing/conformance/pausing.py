@@ -353,9 +353,9 @@ class Braking:
         failures.begin()
         assert failures.bench.pauses.pause("other|PARTITION").failing is None
 
-    def test_x13_no_failure_is_lost_beside_others(self, failures: Failures) -> None:
+    def test_x13_no_failure_is_lost_beside_others(self, failures: Failures, most_writers: int) -> None:
         begun, bench = failures.begin(), failures.bench
-        writers = min(8, int(getattr(self, "writers", 8)))
+        writers = min(8, most_writers)
         held = [bench.new(f"at-once-{number}") for number in range(writers)]
         answers = at_once([partial(bench.fail, one, _DAY, "no table 9") for one in held])
         assert all(answer.applied for answer in answers)
