@@ -15,6 +15,7 @@ from airflow_coordination.testing.cases.__main__ import main
 from airflow_coordination.testing.cases.results import BY_DESIGN, Verdict
 from airflow_coordination.testing.cases.running import run_file
 from airflow_coordination.values.input_errors import InvalidInputError
+from tests.unit.testing.changing import change_one
 
 KCL = Path(__file__).parents[2] / "cases" / "kcl_leases.json"
 CASES = json.loads(KCL.read_text())
@@ -300,30 +301,15 @@ def test_peer_p2_a_worker_s_own_cap_holds_beside_one_that_has_more(written, most
 def test_whatever_is_changed_in_a_file_it_is_run_or_refused(written):
     """500 times one value somewhere is another, or gone: no crash, and most are refused."""
     chance, refused = random.Random(7), 0
+    others = [None, True, -1, 2**200, 1.5, "", "x", "shardId-4", [], {}, [[]], {"x": None}, ["a", "a"]]
     for _ in range(500):
         broken = copy.deepcopy(
             {"graphs": CASES["graphs"]}
             | {name: CASES[name] for name in chance.sample(sorted(CASES.keys() - {"graphs"}), 1)}
         )
-        _change_one(broken, chance)
+        change_one(broken, chance, others)
         try:
             run_file(written(broken))
         except InvalidInputError:
             refused += 1
     assert 100 < refused < 500
-
-
-def _change_one(value, chance):
-    while True:
-        key = chance.choice(list(value) if isinstance(value, dict) else range(len(value)))
-        inner = value[key]
-        if isinstance(inner, dict | list) and inner and chance.random() < 0.85:
-            value = inner
-        elif chance.random() < 0.3:
-            del value[key]
-            return
-        else:
-            value[key] = chance.choice(
-                [None, True, -1, 2**200, 1.5, "", "x", "shardId-4", [], {}, [[]], {"x": None}, ["a", "a"]]
-            )
-            return

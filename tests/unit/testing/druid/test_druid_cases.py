@@ -16,6 +16,7 @@ from airflow_coordination.testing.cases.druid.running import AREAS
 from airflow_coordination.testing.cases.results import Verdict
 from airflow_coordination.testing.cases.running import run_file
 from airflow_coordination.values.input_errors import InvalidInputError
+from tests.unit.testing.changing import change_one
 from tests.unit.testing.druid.generated import druid_file
 
 DRUID = Path(__file__).parents[3] / "cases" / "druid_coordinator.json"
@@ -249,25 +250,12 @@ def test_a_malformed_case_hides_no_other(written, capsys):
 def test_whatever_is_changed_in_the_file_it_is_run_or_refused(written):
     """120 times one value somewhere is another, or gone: no crash."""
     chance, refused = random.Random(7), 0
+    others = [None, True, -1, 1.5, "", "x", "2020/2021", "P1D", [], {}, [[]], {"x": None}]
     for _ in range(120):
         broken = copy.deepcopy(chance.choice([case for case in CASES if case["area"] != "compaction_run"]))
-        change_one(broken, chance)
+        change_one(broken, chance, others)
         try:
             run_file(written(broken))
         except InvalidInputError:
             refused += 1
     assert 20 < refused < 120
-
-
-def change_one(value, chance):
-    while True:
-        key = chance.choice(list(value) if isinstance(value, dict) else range(len(value)))
-        inner = value[key]
-        if isinstance(inner, dict | list) and inner and chance.random() < 0.85:
-            value = inner
-        elif chance.random() < 0.3:
-            del value[key]
-            return
-        else:
-            value[key] = chance.choice([None, True, -1, 1.5, "", "x", "2020/2021", "P1D", [], {}, [[]], {"x": None}])
-            return
