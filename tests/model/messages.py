@@ -11,7 +11,7 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import CloseRequest, CompleteRequest
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import (
     AcquireHinted,
@@ -176,7 +176,10 @@ class Messages:
         following = self.following(step.op, step.who)
 
         def apply() -> bool:
-            answer = self.store.complete_and_acquire(end, following)
+            fused = parts_of(self.store).fused
+            if fused is None:  # as the coordinator does there: two steps, the second under the same condition
+                return self.store.write(end).applied and self.store.acquire_next(following) is not None
+            answer = fused.complete_and_acquire(end, following)
             assert answer.ended.applied or answer.next is None
             return answer.next is not None
 
