@@ -1,14 +1,16 @@
-"""A place for copies, and which of several gets the next one."""
+"""A place for copies, which of several gets the next one, and in which order it does what it was asked for."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
 from airflow_coordination.planning.copies.grace import counts
+from airflow_coordination.planning.intervals import Interval, newest_first
 from airflow_coordination.planning.rules.rule import DEFAULT_TIER
 from airflow_coordination.values.input_errors import InvalidInputError
 
@@ -120,3 +122,23 @@ def assign(copies: Iterable[Copyable], locations: Iterable[Location]) -> tuple[d
         else:
             there[found.name] = found.with_copy(one)
     return there, waiting
+
+
+class Action(StrEnum):
+    """What a location can be asked for, the most urgent first."""
+
+    DROP = "DROP"
+    LOAD = "LOAD"
+    REPLICATE = "REPLICATE"
+    MOVE_TO = "MOVE_TO"
+
+
+_ORDER: Final = {action: number for number, action in enumerate(Action)}
+
+
+def in_order(asked: Iterable[tuple[Action, Interval]]) -> list[tuple[Action, Interval]]:
+    """Return what a location was asked for in the order in which it is done: room first, then the newest, moves last.
+
+    Source: Druid, ``SegmentHolder.COMPARE_ACTION_THEN_INTERVAL``.
+    """
+    return sorted(asked, key=lambda one: (_ORDER[one[0]], newest_first(one[1])))

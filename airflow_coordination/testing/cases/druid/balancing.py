@@ -14,8 +14,7 @@ from airflow_coordination.planning.copies.amounts import (
     skew_by_counts,
 )
 from airflow_coordination.planning.copies.balance import difference, moves
-from airflow_coordination.planning.copies.location import Copyable, Location, assign
-from airflow_coordination.planning.copies.queue import Action, in_order
+from airflow_coordination.planning.copies.location import Action, Copyable, Location, assign, in_order
 from airflow_coordination.planning.intervals import Interval, parse_interval
 from airflow_coordination.testing.cases.druid.lines import Checks
 from airflow_coordination.testing.cases.reading import Fields, refuse, whole

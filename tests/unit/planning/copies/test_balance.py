@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 from airflow_coordination.planning.copies.amounts import least_moves, most_moves, skew_by_bytes, skew_by_counts
 from airflow_coordination.planning.copies.balance import difference, moves
-from airflow_coordination.planning.copies.location import Copyable, Location
-from airflow_coordination.planning.copies.queue import Action, in_order
+from airflow_coordination.planning.copies.location import Action, Copyable, Location, in_order
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.values.input_errors import InvalidInputError
 
