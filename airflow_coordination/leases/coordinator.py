@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.leases.acquisition import after_completion
 from airflow_coordination.leases.cleaning import Cleaning
@@ -321,8 +321,8 @@ class SourceCoordinator:
         """
         with self._core.watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
-            how: dict[str, Any] = {"asked": reopen_after, "wait": after, "counted": counted}
-            request = CloseRequest(encode_progress(state), **how, then=self._noted(then))
+            progress, note = encode_progress(state), self._noted(then)
+            request = CloseRequest(progress, asked=reopen_after, wait=after, counted=counted, then=note)
             self._end(lease, request, blocks)
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:

@@ -38,7 +38,9 @@ class FollowUps:
         :param key: of one partition only.
         """
         wanted, after = (None if key is None else check_key(key)), None
-        while self._notes is not None:
+        if self._notes is None:
+            return
+        while True:
             read = partial(self._notes.follow_ups, self._core.source_id, wanted, after, _PAGE)
             page = self._core.settler.repeat("read the follow-ups", read)
             yield from page

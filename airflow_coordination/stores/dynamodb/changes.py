@@ -248,14 +248,14 @@ def followed(done: FollowUp, at: Moment) -> Change:
     return Change(_attributes(parked, FOLLOWED.changes(_WORDS, parked, done, at.now), done.source, at.now), condition)
 
 
-def end(write: End, at: Moment, texts: it.Item, ttl: timedelta | None) -> Change:
+def end(write: End, at: Moment, changes: Changes, texts: it.Item, ttl: timedelta | None) -> Change:
     """End a tenure.
 
+    :param changes: from :func:`of_the_chain`.
     :param texts: progress and staged blocks as they are stored, where they change.
     :param ttl: how long a COMPLETED item is kept, ``None`` = for ever.
     """
-    before, changes = _before(write), of_the_chain(write, at)
-    sets = _attributes(before, changes, write.source, at.now) | texts
+    sets = _attributes(_before(write), changes, write.source, at.now) | texts
     if write.completes and ttl is not None and not write.keeps:
         sets[it.EXPIRATION] = int((at.now + ttl).timestamp())
     return Change(sets, END.condition(_WORDS, _ANY, write, at.past))

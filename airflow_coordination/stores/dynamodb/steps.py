@@ -154,11 +154,11 @@ class Owning:
 
     @_apply.register
     def _end(self, write: End, at: Moment) -> Answer:
-        call = Call(str(write.outcome), write.key)
-        sets, puts = stored(write.source, write.key, write.op, changes.of_the_chain(write, at))
+        call, changed = Call(str(write.outcome), write.key), changes.of_the_chain(write, at)
+        sets, puts = stored(write.source, write.key, write.op, changed)
         puts += beside(self._partitions.table, END.records(write), at.now)
         check_together(call, write.key, len(write.heads), puts)
-        change = changes.end(write, at, sets, self._ttl)
+        change = changes.end(write, at, changed, sets, self._ttl)
         alone = Change(change.sets, change.condition & NOT_AWAITED) if write.completes else change
         refusal, answer = self._change(call, write, alone, puts), Answer(True)
         if refusal is not None:

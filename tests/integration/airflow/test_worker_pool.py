@@ -33,20 +33,24 @@ def signs(tmp_path: Path, monkeypatch) -> Path:
     return folder
 
 
-def test_a_retry_of_a_killed_task_goes_on_with_all_that_it_held(tmp_path, store_url, signs):
-    store = open_store(store_url)
-    coordinator = SourceCoordinator(store, "flights", "test")
-    coordinator.create_partitions(KEYS)
-    arguments = {
+def three_at_a_time(tmp_path):
+    """Return the arguments of a task that works under three leases at a time, until nothing is left."""
+    return {
         "source": "flights",
         "application": str(JOBS / "pool.py"),
         "conn_id": "spark_pool",
         "conf": {"spark.ui.enabled": "false"},
         "output_root": str(tmp_path / "out"),
-        "hint": "b",
         "max_leases": None,
         "concurrent_leases": 3,
     }
+
+
+def test_a_retry_of_a_killed_task_goes_on_with_all_that_it_held(tmp_path, store_url, signs):
+    store = open_store(store_url)
+    coordinator = SourceCoordinator(store, "flights", "test")
+    coordinator.create_partitions(KEYS)
+    arguments = three_at_a_time(tmp_path) | {"hint": "b"}
     at_work = [f"{key} running 1" for key in KEYS]
     for name in at_work:
         (signs / f"{name}.hold").touch()
@@ -97,17 +101,7 @@ def test_l11_a_task_that_finds_nothing_free_asks_and_goes_on_with_what_it_is_han
     hands = threading.Thread(target=hand_over_what_is_wanted)
     hands.start()
     try:
-        arguments = {
-            "source": "flights",
-            "application": str(JOBS / "pool.py"),
-            "conn_id": "spark_pool",
-            "conf": {"spark.ui.enabled": "false"},
-            "output_root": str(tmp_path / "out"),
-            "max_leases": None,
-            "concurrent_leases": 3,
-            "balance": True,
-        }
-        first_try(arguments)
+        first_try(three_at_a_time(tmp_path) | {"balance": True})
     finally:
         over.set()
         hands.join()

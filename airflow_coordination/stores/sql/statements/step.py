@@ -125,10 +125,7 @@ def _read_by(kind: type) -> tuple[tuple[str, ...], Callable[[Any], Iterable[Any]
 def parameters(write: Any) -> dict[str, Any]:
     """Return all that a write or a record gives to its statement, by the name of the parameter."""
     names, read = _read_by(write.__class__)
-    return {
-        name: value if (as_given := _GIVEN.get(value.__class__)) is None else as_given(value)
-        for name, value in zip(names, read(write), strict=True)
-    }
+    return {name: given(value) for name, value in zip(names, read(write), strict=True)}
 
 
 def given(value: Any) -> Any:
