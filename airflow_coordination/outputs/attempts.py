@@ -28,6 +28,7 @@ from airflow_coordination.outputs.manifests import (
     is_due,
     write_trail,
 )
+from airflow_coordination.outputs.origins import Merged
 from airflow_coordination.outputs.parquet import Footer, FooterError, read_footer
 from airflow_coordination.outputs.schema_compatibility import check_names, check_told
 from airflow_coordination.outputs.zones import check_times
@@ -271,6 +272,11 @@ class Attempt:
     _finished: list[Manifest] = field(default_factory=list)
 
     @property
+    def finished(self) -> Sequence[Manifest]:
+        """The manifests of its finished blocks."""
+        return tuple(self._finished)
+
+    @property
     def directory(self) -> str:
         """The directory of all its blocks."""
         partition = partition_directory(self.source, self.key)
@@ -303,6 +309,7 @@ class Attempt:
         schema: str | None = None,
         accept: Accept | None = None,
         only: Collection[str] | None = None,
+        merged: Merged | None = None,
     ) -> Block:
         """Write the manifest of what is in the block's directory now, and return the block.
 
@@ -315,6 +322,7 @@ class Attempt:
         :param schema: the whole schema as Spark's JSON text, if it is known.
         :param accept: refuses what does not fit the rest of the dataset.
         :param only: the files that belong to it, as paths in its directory; all by default.
+        :param merged: what it stands for, if it is an overlay.
         :raises OutputError: when the files cannot be read, are not of ``file_format``, or there are none although
             Spark would have written one.
         """
@@ -339,6 +347,7 @@ class Attempt:
             follows=follows,
             schema=schema,
             zone=measured.zone if measured else None,
+            merged=merged,
         )
         check_something_written(manifest, [file.path for file in listed], allow_empty=allow_empty)
         check_names(manifest, [file.path for file in listed], measured.columns if measured else ())

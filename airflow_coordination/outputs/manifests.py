@@ -12,7 +12,8 @@ from typing import Any
 
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
-from airflow_coordination.outputs.schemas import check_schema
+from airflow_coordination.outputs.origins import Merged, rows_of
+from airflow_coordination.outputs.schemas import check_schema, without
 from airflow_coordination.systems.objects.storage import (
     Content,
     OutputError,
@@ -27,8 +28,9 @@ from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
 from airflow_coordination.values.names import partition_label
 
-FIRST_VERSION, WITH_SCHEMA, VERSION = 1, 2, 3
-"""2 has the schema that a publisher told, 3 a zone of times. Without them, 1 is written, which all versions read."""
+FIRST_VERSION, WITH_SCHEMA, WITH_ZONE, OVERLAY = 1, 2, 3, 4
+"""2 has the schema that a publisher told, 3 a zone of times, 4 what it stands for; 1 is written where nothing more is
+needed, which all versions read."""
 _ZONE = re.compile(r"[A-Za-z0-9_+:/-]{1,64}")
 MAX_MANIFEST_BYTES, MAX_DEPTH = 256 * 1024 * 1024, 4
 REPUBLISH = "Reset the partition to publish its output again, in a format and with options that readers know"
@@ -75,6 +77,8 @@ class Manifest:
     :param follows: the manifest that this one adds to.
     :param schema: the whole schema, partition columns included, as Spark's JSON text, if the publisher told it.
     :param zone: the time zone of its writer, where partition columns are local times, or look like them.
+    :param merged: what it stands for, if it is an overlay.
+    :param met: the origins of an overlay whose rows count for who reads; ``None`` for all. It is not stored.
     """
 
     source: str
@@ -89,21 +93,39 @@ class Manifest:
     follows: Reference | None = None
     schema: str | None = None
     zone: str | None = None
+    merged: Merged | None = None
+    met: frozenset[int] | None = None
 
     @property
     def address(self) -> str:
         """The manifest's own address."""
         return join(self.directory, MANIFEST)
 
+    @property
+    def rows_met(self) -> int:
+        """How many of its rows count for who reads."""
+        return rows_of(self.merged.covers, self.met) if self.merged else self.rows
+
     def schemas(self) -> list[str]:
-        """Return the different schemas that are known of its files, none if they do not tell."""
-        return list(dict.fromkeys(schema for schema in (self.schema, *(f.schema for f in self.files)) if schema))
+        """Return the different schemas that are known of its files, none if they do not tell.
+
+        They are those of its rows: the column of an overlay's origins is not in them.
+        """
+        known = dict.fromkeys(schema for schema in (self.schema, *(f.schema for f in self.files)) if schema)
+        merged = self.merged
+        return [without(schema, (merged.column,)) for schema in known] if merged else list(known)
+
+    @property
+    def _version(self) -> int:
+        if self.merged:
+            return OVERLAY
+        return WITH_ZONE if self.zone else WITH_SCHEMA if self.schema else FIRST_VERSION
 
     def to_bytes(self) -> bytes:
         """Return the manifest as it is stored."""
         schemas = list(dict.fromkeys(file.schema for file in self.files))
         fields: dict[str, Any] = {
-            "version": VERSION if self.zone else WITH_SCHEMA if self.schema else FIRST_VERSION,
+            "version": self._version,
             "source": self.source,
             "key": self.key,
             "dataset": self.dataset,
@@ -117,6 +139,7 @@ class Manifest:
         }
         fields |= {"schema": self.schema} if self.schema else {}
         fields |= {"zone": self.zone} if self.zone else {}
+        fields |= self.merged.to_fields() if self.merged else {}
         content = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
         if len(content) > MAX_MANIFEST_BYTES:
             problem = f"would have a manifest of {len(content)} bytes, the limit is {MAX_MANIFEST_BYTES}"
@@ -133,7 +156,7 @@ class Manifest:
         """
         try:
             fields = parse(content, max_bytes=MAX_MANIFEST_BYTES, max_depth=MAX_DEPTH)
-            if fields.pop("version") not in (FIRST_VERSION, WITH_SCHEMA, VERSION):
+            if fields.pop("version") not in (FIRST_VERSION, WITH_SCHEMA, WITH_ZONE, OVERLAY):
                 raise OutputError("read a manifest", address, "was written by newer code", "Update this package")
             manifest = _from_fields(fields, parent(address))
         except InvalidInputError as error:
@@ -168,6 +191,8 @@ def _from_fields(fields: dict[str, Any], directory: str) -> Manifest:
         follows=Reference(*map(_text, follows)) if follows else None,
         schema=_schemas([fields.pop("schema", None)])[0],
         zone=_zone(fields.pop("zone", None)),
+        merged=Merged.taken_from(fields),
+        met=None,
         rows=_count(fields.pop("rows")),
         source=_text(fields.pop("source")),
         key=_text(fields.pop("key")),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
+from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, merged_source, met
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import Content, OutputError, read_many
@@ -31,6 +33,9 @@ def published_manifests(
 ) -> list[Manifest]:
     """Return the manifests of exactly the published blocks of one dataset, each once, by partition key.
 
+    Behind them come the overlays that stand for the other blocks: of one whose :attr:`~.manifests.Manifest.met` is not
+    ``None``, only the rows of these origins are published.
+
     :param store: the store that holds the head records.
     :param source: the source's name.
     :param dataset: the dataset.
@@ -39,10 +44,42 @@ def published_manifests(
     :raises OutputError: when a manifest is missing or was changed.
     """
     check_key(dataset, "dataset", MAX_DATASET_BYTES)  # no dataset would be all of them
-    found: list[Manifest] = []
-    for page in head_pages(store, source_identifier(store, source, partition_prefix), dataset):
-        found += follow([(head.source, head.key, reference) for head in page for reference in references(head.blocks)])
-    return found
+    identifier = source_identifier(store, source, partition_prefix)
+    overlays = read_overlays(store, source, dataset, partition_prefix)
+    pages = head_pages(store, identifier, dataset)
+    return manifests_in([walk for page in pages for walk in walks(starts_of(page), overlays)])
+
+
+def read_overlays(
+    store: PartitionStore,
+    source: str,
+    dataset: str,
+    partition_prefix: str | None = None,
+    *,
+    published_before: datetime | None = None,
+) -> Overlays:
+    """Return the overlays of a dataset. They are read before its head records: what they cover is there then.
+
+    Groups' keys begin with their epoch, so those of earlier epochs are read first: when one of them has been given up,
+    the later ones that it relied on were published before.
+
+    :param published_before: leave out what was published at this moment, by the store's clock, or later.
+    :raises OutputError: when a manifest is missing or was changed.
+    """
+    if is_upkeep(source):
+        return NONE
+    row: list[Overlay] = []
+    for page in head_pages(store, source_identifier(store, merged_source(source), partition_prefix), dataset):
+        heads = [head for head in page if published_before is None or _before(head, published_before)]
+        named = [(head, reference) for head in heads for reference in references(head.blocks)]
+        found = walks([(head.source, head.key, reference) for head, reference in named])
+        for (head, _), walk in zip(named, found, strict=True):
+            row += [Overlay(head.key, manifest, head.published_at) for manifest in walk.chain]
+    return Overlays(tuple(row))
+
+
+def _before(head: HeadRecord, moment: datetime) -> bool:
+    return head.published_at is not None and head.published_at < moment
 
 
 def published_accounting(
@@ -78,6 +115,27 @@ def head_pages(store: PartitionStore, source: str, dataset: str) -> Iterator[Seq
         after = page[-1].key
 
 
+Start = tuple[str, str, Reference]
+"""Stored source identifier, partition key and manifest of a chain's newest link."""
+
+
+def starts_of(heads: Iterable[HeadRecord]) -> list[Start]:
+    """Return where walks begin: at each block that head records name."""
+    return [(head.source, head.key, reference) for head in heads for reference in references(head.blocks)]
+
+
+@dataclass(slots=True)
+class Walk:
+    """What readers meet on the way from a block down what it follows.
+
+    :param chain: the manifests, the newest first.
+    :param place: what has the rows of the rest, if the walk has ended at a covered block.
+    """
+
+    chain: list[Manifest]
+    place: Place | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class _End:
     """The position on a chain: the manifest to read next, and the partition that it must be of."""
@@ -88,30 +146,50 @@ class _End:
     reference: Reference
 
 
-def follow(starts: Sequence[tuple[str, str, Reference]]) -> list[Manifest]:
-    """Return the manifests that ``starts`` name and all that those follow, each once, oldest first within a chain.
+def walks(starts: Sequence[Start], overlays: Overlays = NONE) -> list[Walk]:
+    """Walk from each start to the end of its chain or the first block that an overlay covers, whichever comes first.
 
-    The chains are walked side by side. What the trails of long ones name is fetched in one round.
-
-    :param starts: stored source identifier, partition key and manifest of each chain's newest link.
+    Each block is met once: where two starts lead to it, by the first. This is the only function that walks; readers,
+    the collector, the check of schemas and compaction all go by it (promise S21). The chains are walked side by side.
+    What the trails of long ones name is fetched in one round.
     """
-    chains: list[list[Manifest]] = [[] for _ in starts]
+    found = [Walk([]) for _ in starts]
     ends = [_End(number, *start) for number, start in enumerate(starts)]
     fetched: dict[str, Content] = {}
     seen: set[Reference] = set()
     while ends:
         ends = [end for end in ends if not (end.reference in seen or seen.add(end.reference))]  # type: ignore[func-returns-value]
-        _fetch(ends, chains, fetched)
+        ends = [end for end in ends if not _covered(end, overlays, found)]
+        _fetch(ends, [walk.chain for walk in found], fetched)
         following = []
         for end in ends:
             manifest = verified(fetched[end.reference.address], end.reference, end.source, end.key)
-            chains[end.number].append(manifest)
+            found[end.number].chain.append(manifest)
             if manifest.follows:
                 following.append(replace(end, reference=manifest.follows))
         for end in ends:
             fetched.pop(end.reference.address, None)
         ends = following
-    return [manifest for chain in chains for manifest in reversed(chain)]
+    return found
+
+
+def _covered(end: _End, overlays: Overlays, found: Sequence[Walk]) -> bool:
+    place = overlays.place(end.reference, end.key)
+    if place is not None:
+        found[end.number].place = place
+    return place is not None
+
+
+def manifests_in(found: Iterable[Walk]) -> list[Manifest]:
+    """Return the manifests that walks have met, oldest first within a chain, and then the overlays."""
+    row = list(found)
+    chains = [manifest for walk in row for manifest in reversed(walk.chain)]
+    return chains + met(walk.place for walk in row if walk.place)
+
+
+def follow(starts: Sequence[Start], overlays: Overlays = NONE) -> list[Manifest]:
+    """Return the manifests that readers meet who begin at ``starts``."""
+    return manifests_in(walks(starts, overlays))
 
 
 def _fetch(ends: Sequence[_End], chains: Sequence[list[Manifest]], fetched: dict[str, Content]) -> None:

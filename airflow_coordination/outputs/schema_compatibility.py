@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows, values_in
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
+from airflow_coordination.outputs.overlays import NONE
+from airflow_coordination.outputs.published import read_overlays
 from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError, read_many
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import partition_label
+from airflow_coordination.values.names import partition_label, split_source
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +63,7 @@ class SchemaCompatibility:
         types = DatasetTypes()
         own = [each for each in before if each.dataset == manifest.dataset]
         if manifest.follows and manifest.follows.address not in {each.address for each in own}:
-            own += self._read(manifest.source, manifest.key, [manifest.follows])
+            own += self._read(manifest.source, manifest.dataset, manifest.key, [manifest.follows])
         for each in [*own, manifest]:
             for other in each.schemas():
                 types.add(other, each.key)
@@ -104,7 +106,7 @@ class SchemaCompatibility:
         for head in heads:
             if self._is_replaced_next(source, head):
                 continue
-            yield from self._read(source, head.key, references(head.blocks)[-1:])
+            yield from self._read(source, head.dataset, head.key, references(head.blocks)[-1:])
 
     def _is_replaced_next(self, source: str, head: HeadRecord) -> bool:
         """Return whether the partition has begun anew: its next publication takes the place of this one."""
@@ -114,10 +116,22 @@ class SchemaCompatibility:
             return False
         return partition is not None and not partition.deleted and partition.generation != head.generation
 
-    def _read(self, source: str, key: str, wanted: list[Reference]) -> list[Manifest]:
+    def _read(self, source: str, dataset: str, key: str, wanted: Sequence[Reference]) -> list[Manifest]:
+        """Return manifests; in the place of one that is gone the overlay that covers it.
+
+        Overlays are read then only: as long as originals are there, publishing costs nothing more.
+        """
         try:
             contents = read_many([reference.address for reference in wanted])
-            return [verified(*each, source, key) for each in zip(contents, wanted, strict=True)]
+            overlays = NONE
+            if any(isinstance(content, FileNotFoundError) for content in contents):
+                prefix, name, _ = split_source(source)
+                overlays = read_overlays(self.store, name, dataset, prefix)
+            places = [overlays.place(reference, key) for reference in wanted]
+            return [
+                place.overlay.manifest if place else verified(content, reference, source, key)
+                for content, reference, place in zip(contents, wanted, places, strict=True)
+            ]
         except CoordinationError as error:  # another partition's trouble is not this one's
             log.warning("Types are not compared with those of %s: %s", partition_label(source, key), error)
             return []

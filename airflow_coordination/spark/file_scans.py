@@ -30,6 +30,8 @@ class FileKind:
     :param columns: their partition columns.
     :param zone: the time zone of local times in them, ``None`` for the session's own.
     :param root: the directory from which Spark looks for partition columns, if there are any.
+    :param origin: the column of the origins, in files of an overlay; readers do not show it.
+    :param met: the origins whose rows are read, ``None`` for all.
     """
 
     format: str
@@ -38,6 +40,8 @@ class FileKind:
     columns: tuple[str, ...]
     zone: str | None
     root: str | None
+    origin: str | None = None
+    met: tuple[int, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -69,6 +73,9 @@ def scans_of(manifests: Iterable[Manifest]) -> list[FileScan]:
 
 def _kind(manifest: Manifest, file: DataFile) -> FileKind:
     columns = tuple(values_in(file.path))
+    if manifest.merged:
+        met = None if manifest.met is None else tuple(sorted(manifest.met))
+        return FileKind(manifest.format, "{}", file.schema, (), None, None, manifest.merged.column, met)
     schema = file.schema or (without(manifest.schema, columns) if manifest.schema else None)
     options = json.dumps(dict(manifest.options), sort_keys=True)
     zone = manifest.zone if columns else None
@@ -113,7 +120,14 @@ def partition_types(manifests: Sequence[Manifest], own_zone: str | None = None) 
             found = [each[name] for each in here if name in each]
             texts.setdefault(name, set()).update((text, zone) for text in found if text is not None)
             told.setdefault(name, []).append(kinds.get(name))
-    return {name: _agreed(told[name]) or kind_of(found) for name, found in texts.items()}
+    found = {name: _agreed(told[name]) or kind_of(those) for name, those in texts.items()}
+    return found | dict.fromkeys(_merged_otherwise(manifests, found), "string")
+
+
+def _merged_otherwise(manifests: Sequence[Manifest], found: Mapping[str, Any]) -> set[str]:
+    """Return the partition columns that are of another type in files of an overlay: text can hold both."""
+    merged = [types(schema) for each in manifests if each.merged for schema in each.schemas()]
+    return {name for kinds in merged for name, kind in kinds.items() if name in found and found[name] != kind}
 
 
 def _agreed(told: Sequence[Any]) -> Any:
@@ -126,8 +140,32 @@ def read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
     :param partitioned_by: the types of partition columns.
     """
     frame = _read(spark, scan, partitioned_by)
+    if scan.kind.origin:
+        return _of_origins(frame, scan.kind, partitioned_by)
     nothing = [name for name, kind in types(scan.kind.schema or _EMPTY).items() if kind == "void"]
     return _with_nulls(frame, nothing, scan.kind) if nothing else frame
+
+
+def _of_origins(frame: Any, kind: FileKind, partitioned_by: Mapping[str, Any]) -> Any:
+    """Return the rows of the origins that were met, without their numbers.
+
+    What was in directory names of the blocks that were merged is a column now. It gets the type that those have which
+    are still in directories.
+    """
+    from pyspark.sql import functions as fn
+
+    number = fn.col(quoted(kind.origin or ""))
+    rows = frame if kind.met is None else frame.where(number.isin(*kind.met))
+    rows = rows.drop(kind.origin)
+    for name, wanted in partitioned_by.items():
+        if name in rows.columns and isinstance(wanted, str):
+            rows = rows.withColumn(name, fn.col(quoted(name)).cast(wanted))
+    return rows
+
+
+def quoted(name: str) -> str:
+    """Return a column's name as Spark's expressions take it whatever is in it."""
+    return "`" + name.replace("`", "``") + "`"
 
 
 def _with_nulls(frame: Any, nothing: Sequence[str], kind: FileKind) -> Any:
@@ -136,7 +174,7 @@ def _with_nulls(frame: Any, nothing: Sequence[str], kind: FileKind) -> Any:
 
     own = list(types(kind.schema or _EMPTY))
     names = [*own, *(name for name in frame.columns if name not in own)]
-    columns = [fn.lit(None) if name in nothing else frame["`" + name.replace("`", "``") + "`"] for name in names]
+    columns = [fn.lit(None) if name in nothing else frame[quoted(name)] for name in names]
     return frame.select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
 
 

@@ -1,0 +1,122 @@
+"""Overlays: published manifests that stand for blocks of a dataset's partitions, found by the blocks' digests.
+
+An overlay of dataset ``clean`` of source ``flights`` is what a partition of ``~merged/flights`` has published to
+``clean``. Readers take a block's rows from it where it covers the block; head records do not change. So ingest and
+compaction cannot conflict: each publishes by endings of partitions of its own (promise S21).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from airflow_coordination.outputs.manifests import Manifest, Reference
+from airflow_coordination.outputs.origins import Origin
+
+UPKEEP: Final = "~"
+"""How the names of sources begin whose partitions are work on what others have published."""
+MERGED: Final = f"{UPKEEP}merged/"
+
+
+def merged_source(source: str) -> str:
+    """Return the name of the source whose partitions publish the overlays of another one."""
+    return f"{MERGED}{source}"
+
+
+def is_upkeep(source: str) -> bool:
+    """Return whether a source's name is one of those that users do not give."""
+    return source.startswith(UPKEEP)
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay:
+    """A published overlay.
+
+    :param key: of the group that has published it.
+    :param manifest: what it has published.
+    :param published_at: when, by the store's clock.
+    """
+
+    key: str
+    manifest: Manifest
+    published_at: datetime | None = None
+
+    @property
+    def covers(self) -> Sequence[Origin]:
+        """What it stands for."""
+        return self.manifest.merged.covers if self.manifest.merged else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the rows of a block are, too.
+
+    :param overlay: which one has them.
+    :param number: of its origin.
+    """
+
+    overlay: Overlay
+    number: int
+
+    @property
+    def origin(self) -> Origin:
+        """What the overlay knows of the block."""
+        return self.overlay.covers[self.number]
+
+
+@dataclass(frozen=True, slots=True)
+class Overlays:
+    """The overlays of one dataset as they were read: before head records, those of earlier epochs first.
+
+    :param row: in that order. Where two cover one block, the last one has it.
+    """
+
+    row: tuple[Overlay, ...] = ()
+    _places: Mapping[str, Place] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        places = {
+            origin.digest: Place(overlay, number)
+            for overlay in self.row
+            for number, origin in enumerate(overlay.covers)
+        }
+        object.__setattr__(self, "_places", places)
+
+    def place(self, reference: Reference, key: str) -> Place | None:
+        """Return where the rows of a block are, and of all that it follows; ``None`` when it is covered by none.
+
+        :param reference: the block's manifest.
+        :param key: of the partition that has published it.
+        """
+        found = self._places.get(reference.digest)
+        return found if found and found.origin.key == key else None
+
+    def of(self, group: str) -> Overlay | None:
+        """Return what a group has published."""
+        return next((each for each in self.row if each.key == group), None)
+
+    def only(self, groups: Iterable[str]) -> Overlays:
+        """Return those of some groups."""
+        wanted = set(groups)
+        return Overlays(tuple(each for each in self.row if each.key in wanted))
+
+
+NONE: Final = Overlays()
+
+
+def met(places: Iterable[Place]) -> list[Manifest]:
+    """Return the manifests of overlays with those of their origins that were met, each manifest once."""
+    numbers: dict[str, set[int]] = {}
+    found: dict[str, Overlay] = {}
+    for place in places:
+        address = place.overlay.manifest.address
+        found[address] = place.overlay
+        numbers.setdefault(address, set()).add(place.number)
+    return [_restricted(found[address], frozenset(those)) for address, those in numbers.items()]
+
+
+def _restricted(overlay: Overlay, numbers: frozenset[int]) -> Manifest:
+    whole = len(numbers) == len(overlay.covers)
+    return replace(overlay.manifest, met=None if whole else numbers)
