@@ -112,16 +112,16 @@ def partition_types(manifests: Sequence[Manifest], own_zone: str | None = None) 
     texts: dict[str, set[tuple[str, str | None]]] = {}
     told: dict[str, list[Any]] = {}
     for manifest in manifests:
-        kinds: dict[str, Any] = {}
+        known: dict[str, Any] = {}
         for schema in manifest.schemas():
-            kinds |= types(schema)
+            known |= types(schema)
         here, zone = [values_in(file.path) for file in manifest.files], manifest.zone or own_zone
         for name in dict.fromkeys(name for values in here for name in values):
             found = [each[name] for each in here if name in each]
             texts.setdefault(name, set()).update((text, zone) for text in found if text is not None)
-            told.setdefault(name, []).append(kinds.get(name))
-    found = {name: _agreed(told[name]) or kind_of(those) for name, those in texts.items()}
-    return found | dict.fromkeys(_merged_otherwise(manifests, found), "string")
+            told.setdefault(name, []).append(known.get(name))
+    kinds = {name: _agreed(told[name]) or kind_of(those) for name, those in texts.items()}
+    return kinds | dict.fromkeys(_merged_otherwise(manifests, kinds), "string")
 
 
 def _merged_otherwise(manifests: Sequence[Manifest], found: Mapping[str, Any]) -> set[str]:
