@@ -19,7 +19,17 @@ from scripts.docs_promises import MODELLED, PARTLY, PROMISES, ROOT, proofs
 from scripts.docs_python import reference
 
 BUILT: Final = ROOT / ".work" / "docs"
-REFERENCE: Final = ("leases", "spark", "sinks", "acknowledgments", "stores", "sources", "outputs", "streams")
+REFERENCE: Final = (
+    "leases",
+    "spark",
+    "sinks",
+    "acknowledgments",
+    "stores",
+    "sources",
+    "outputs",
+    "compaction",
+    "streams",
+)
 
 _PYTHON: Final = """# Python
 

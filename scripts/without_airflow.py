@@ -14,7 +14,19 @@ from pyspark.sql import SparkSession
 import airflow_coordination
 from airflow_coordination import Complete, PartitionStatus, SourceCoordinator, drain, open_store, read_completed
 
-ROOMS = ("leases", "outputs", "stores", "spark", "sources", "sinks", "streams", "acknowledgments", "cli", "testing")
+ROOMS = (
+    "leases",
+    "outputs",
+    "stores",
+    "spark",
+    "sources",
+    "sinks",
+    "compaction",
+    "streams",
+    "acknowledgments",
+    "cli",
+    "testing",
+)
 QUIET = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
 ROWS = [("UA", 1), ("AA", 2), ("B6", 3)]
 

@@ -7,7 +7,7 @@ wants that one also for a limit of 0; what shall not be compacted is switched of
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
@@ -61,6 +61,42 @@ class Slots:
         _whole("slots.busy", busy)
         limit = self.limit(capacity)
         return max(0, limit - busy) if busy else max(self.at_least, limit)
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionSlots:
+    """How many groups of compaction may be claimable or held at once; at least one when there are none.
+
+    :param ratio: the part of the workers' capacity, from 0 to 1.
+    :param max_slots: the most there are; ``None`` for no limit.
+    :param capacity: how many leases all workers may hold at once: a number, or a function that counts them. ``None``:
+        the places of those that are alive in the source of the groups, or ``max_slots`` where none say so: they are
+        tasks then, which Airflow limits.
+    :raises InvalidInputError: when a number is out of its range.
+    """
+
+    ratio: float = 0.1
+    max_slots: int | None = None
+    capacity: int | Callable[[], int] | None = None
+
+    def __post_init__(self) -> None:
+        Slots(self.ratio, self.max_slots)
+        if self.capacity is not None and not callable(self.capacity):
+            _whole("slots.capacity", self.capacity)
+
+    def available(self, places: int, busy: int) -> int:
+        """Return how many groups may begin.
+
+        :param places: of the workers that are alive.
+        :param busy: how many groups are claimable or held.
+        :raises InvalidInputError: when a number is negative, or what the function returns is none.
+        """
+        slots = Slots(self.ratio, self.max_slots)
+        if self.capacity is None and not places:
+            limit = self.max_slots or slots.at_least
+            return max(0, limit - busy)
+        counted = self.capacity() if callable(self.capacity) else self.capacity
+        return slots.available(places if counted is None else counted, busy)
 
 
 def _whole(field: str, value: object) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.planning.compaction.slots import MOST_IN_A_PLAN, Slots, first, slots_of
+from airflow_coordination.planning.compaction.slots import MOST_IN_A_PLAN, CompactionSlots, Slots, first, slots_of
 from airflow_coordination.values.input_errors import InvalidInputError
 
 
@@ -55,3 +55,27 @@ def test_a_plan_is_cut_at_what_airflow_maps_and_the_rest_is_told():
 def test_a_group_that_fans_out_costs_one_more_than_its_workers():
     assert [slots_of(n, by_range=False) for n in (None, 1, 2, 5)] == [1, 1, 3, 6]
     assert [slots_of(n, by_range=True) for n in (None, 1, 2)] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("slots", "places", "busy", "free"),
+    [
+        (CompactionSlots(), 0, 0, 1),
+        (CompactionSlots(), 0, 1, 0),
+        (CompactionSlots(max_slots=4), 0, 1, 3),
+        (CompactionSlots(max_slots=0), 0, 0, 1),
+        (CompactionSlots(max_slots=4), 100, 1, 3),
+        (CompactionSlots(ratio=0.5), 8, 1, 3),
+        (CompactionSlots(ratio=0.5, capacity=20), 8, 1, 9),
+        (CompactionSlots(ratio=0.5, capacity=lambda: 2), 8, 1, 0),
+        (CompactionSlots(capacity=0, max_slots=4), 8, 0, 1),
+    ],
+)
+def test_groups_begin_while_there_is_room_and_one_when_there_are_none(slots, places, busy, free):
+    assert slots.available(places, busy) == free
+
+
+@pytest.mark.parametrize("settings", [{"ratio": 2}, {"max_slots": -1}, {"capacity": -1}, {"capacity": True}])
+def test_slots_that_make_no_sense_are_refused(settings):
+    with pytest.raises(InvalidInputError, match="slots"):
+        CompactionSlots(**settings)
