@@ -129,9 +129,11 @@ HEAD_FIELDS: Final = (
     Field("kind", Kind.TEXT, "kind"),
     Field("state", Kind.TEXT, "state"),
     Field("accounting_text", Kind.TEXT, "accounting", optional=True),
+    Field("interval_start", Kind.TIME, "intervalStart", optional=True),
+    Field("interval_end", Kind.TIME, "intervalEnd", optional=True),
     Field("published_at", Kind.TIME, "publishedAt", optional=True),
 )
-"""Of a head record."""
+"""Of a head record. The last one is the store's to say, all others are given."""
 HEAD_KEY: Final = ("source", "dataset", "key")
 """What there is one head record of."""
 

@@ -10,6 +10,7 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.names import check_key
 from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Span
 
 PAGE = 1_000
 Read = Callable[[], Sequence[HeadRecord]]
@@ -27,6 +28,7 @@ def every_head(
     key: str | None = None,
     hear: Callable[[Read], Sequence[HeadRecord]] = _at_once,
     limit: int = PAGE,
+    within: Span | None = None,
 ) -> Iterator[HeadRecord]:
     """Yield every head record by key, then by dataset. A record missed is output deleted or replaced by mistake.
 
@@ -36,13 +38,15 @@ def every_head(
     :param key: only this partition.
     :param hear: sends one read, and repeats it if the caller wants that.
     :param limit: records per read.
+    :param within: only those with a moment in common with it, and those that have no interval.
     """
     last: HeadRecord | None = None
+    narrowed = {} if within is None else {"within": within}  # a store from elsewhere may not know of it
     while True:
         after, after_dataset = (last.key, last.dataset) if last else (None, None)
 
         def read(after: str | None = after, after_dataset: str | None = after_dataset) -> Sequence[HeadRecord]:
-            return store.heads(source, dataset, key, after, limit, after_dataset)
+            return store.heads(source, dataset, key, after, limit, after_dataset, **narrowed)
 
         page = hear(read)
         yield from page

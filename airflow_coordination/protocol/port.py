@@ -30,6 +30,7 @@ from airflow_coordination.protocol.writes import (
 )
 from airflow_coordination.values.accounting import AddedUp
 from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Span
 
 
 class PartitionStore(Protocol):
@@ -164,6 +165,8 @@ class PartitionStore(Protocol):
         after: str | None = None,
         limit: int = 1000,
         after_dataset: str | None = None,
+        *,
+        within: Span | None = None,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset, of one dataset or one key if named.
 
@@ -171,6 +174,7 @@ class PartitionStore(Protocol):
 
         :param after: only those with a key above it.
         :param after_dataset: also those of the key ``after`` itself whose dataset is above this one.
+        :param within: only those with a moment in common with it, and those that have no interval.
         """
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:

@@ -10,6 +10,7 @@ from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
 from airflow_coordination.protocol.refreshing import Outdated
 from airflow_coordination.values.accounting import Accounting, copied
 from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.times import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class HeadRecord:
     :param state: ``applied``; later ``pending`` for tables.
     :param published_at: when its blocks changed last, by the store's clock.
     :param accounting_text: the partition's totals as they were when it was published, as they are stored.
+    :param interval_start: from when on there may be rows in it, by their own time; ``None`` = nobody has said.
+    :param interval_end: up to when, itself excluded; there if and only if the start is.
     """
 
     source: str
@@ -44,6 +47,14 @@ class HeadRecord:
     state: str = "applied"
     published_at: datetime | None = None
     accounting_text: str | None = None
+    interval_start: datetime | None = None
+    interval_end: datetime | None = None
+
+    def may_lie_in(self, within: Span | None) -> bool:
+        """Return whether rows of it may lie in ``within``, where it is given; those of no interval may lie anywhere."""
+        if within is None or self.interval_start is None or self.interval_end is None:
+            return True
+        return self.interval_start < within.end and within.start < self.interval_end
 
     @property
     def accounting(self) -> Accounting | None:

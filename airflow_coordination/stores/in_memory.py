@@ -38,7 +38,7 @@ from airflow_coordination.stores.in_memory_source import StoredSource, place_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE
 from airflow_coordination.values.status import PartitionStatus, Rank
-from airflow_coordination.values.times import Clock, Randomness, SystemClock
+from airflow_coordination.values.times import Clock, Randomness, Span, SystemClock
 
 
 def outlook_of(living: Sequence[Partition], pause: Pause, now: datetime) -> Outlook:
@@ -354,12 +354,14 @@ class InMemoryStore:
         after: str | None = None,
         limit: int = 1000,
         after_dataset: str | None = None,
+        *,
+        within: Span | None = None,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset."""
         with self._step():
             stored = self._source(source)
             found = stored.heads_above((after or "", after_dataset), dataset, key)
-            return list(islice(found, limit))
+            return list(islice((head for head in found if head.may_lie_in(within)), limit))
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the newest tenures that have ended, the newest first, of one partition if it is named."""

@@ -26,6 +26,7 @@ from airflow_coordination.protocol.writes import (
 )
 from airflow_coordination.values.accounting import AddedUp
 from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Span
 
 T = TypeVar("T")
 
@@ -178,8 +179,11 @@ class ForwardingStore:
         after: str | None = None,
         limit: int = 1000,
         after_dataset: str | None = None,
+        *,
+        within: Span | None = None,
     ) -> Sequence[HeadRecord]:
-        return self.forward("heads", lambda: self.store.heads(source, dataset, key, after, limit, after_dataset))
+        page = source, dataset, key, after, limit, after_dataset
+        return self.forward("heads", lambda: self.store.heads(*page, within=within))
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:  # noqa: D102
         kept = there(parts_of(self.store).history)

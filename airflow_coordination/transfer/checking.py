@@ -94,12 +94,20 @@ def check_heading(found: dict[str, Any], exported_at: datetime) -> None:
 
 def _check_head(head: HeadRecord) -> None:
     for field in HEAD_FIELDS:
-        _check_field(getattr(head, field.name), field)
+        if not field.name.startswith("interval_"):
+            _check_field(getattr(head, field.name), field)
+    _check_interval(head.interval_start, head.interval_end)
     check_key(head.dataset, "dataset", MAX_DATASET_BYTES)
     if any(block.dataset != head.dataset for block in head.blocks):
         raise ValueError(f"the head record of {head.dataset!r} has a block of another dataset")
     if head.accounting_text is not None:
         Accounts.parse(head.accounting_text)
+
+
+def _check_interval(start: datetime | None, end: datetime | None) -> None:
+    """Refuse half an interval, and an empty one. Rows may be of any time, so that it may lie anywhere."""
+    if (start is None) is not (end is None) or (start is not None and end is not None and end <= start):
+        raise ValueError(f"its 'intervalStart' and 'intervalEnd' are {start} and {end}, which is no interval")
 
 
 def _check_field(value: Any, field: Field) -> None:

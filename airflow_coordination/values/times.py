@@ -33,6 +33,18 @@ def told_moment(micros: object) -> datetime | None:
         return None
 
 
+class Span(Protocol):
+    """From a moment on, up to another one that is not part of it, as the protocol needs it."""
+
+    @property
+    def start(self) -> datetime:
+        """Its first moment, with a time zone."""
+
+    @property
+    def end(self) -> datetime:
+        """The moment after it, with a time zone."""
+
+
 class Clock(Protocol):
     """The clock, as the protocol needs it. Wall time never decides what counts; it is for people and for SQLite."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import singledispatch
+from functools import reduce, singledispatch
 from itertools import islice
+from operator import and_
 from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
@@ -55,7 +56,7 @@ from airflow_coordination.stores.dynamodb.requests import Table
 from airflow_coordination.values.blocks import dump_blocks, load_blocks
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.status import CLOSED
-from airflow_coordination.values.times import from_micros, to_micros, told_moment
+from airflow_coordination.values.times import Span, from_micros, to_micros, told_moment
 
 _ABOVE_SEPARATOR: Final = "\x01"
 _OTHERS: Final = tuple(field for field in HEAD_FIELDS if field.name not in ("source", "key"))
@@ -75,9 +76,10 @@ def head_put(head: HeadRecord, now: datetime) -> dict[str, Any]:
 
 
 def _encoded(field: Field, head: HeadRecord, now: datetime) -> Any:
-    if field.kind is Kind.TIME:
-        return to_micros(now)
-    return dump_blocks(head.blocks) if field.kind is Kind.BLOCKS else getattr(head, field.name)
+    value = now if field.name == "published_at" else getattr(head, field.name)
+    if isinstance(value, datetime):
+        return to_micros(value)
+    return dump_blocks(head.blocks) if field.kind is Kind.BLOCKS else value
 
 
 _DECODERS: Final[dict[Kind, Callable[[Any], Any]]] = {
@@ -102,6 +104,7 @@ def heads(
     after: str | None,
     limit: int,
     after_dataset: str | None,
+    within: Span | None = None,
 ) -> list[HeadRecord]:
     """Return head records by key in byte order, then by dataset."""
     condition: ConditionBase = Key(SOURCE).eq(belonging(source, HEADS))
@@ -113,10 +116,19 @@ def heads(
         condition &= Key(KEY).gt(last)
     elif after:
         condition &= Key(KEY).gte(parts_prefix(after).removesuffix(SEPARATOR) + _ABOVE_SEPARATOR)
-    kept = Attr("dataset").eq(dataset) if dataset is not None else None
-    found = _read(table, source, query(condition, kept=kept))
+    found = _read(table, source, query(condition, kept=_kept(dataset, within)))
     seen = (after, after_dataset)  # a range of sort keys includes its bounds
     return list(islice((head for head in found if (head.key, head.dataset) != seen), limit))
+
+
+def _kept(dataset: str | None, within: Span | None) -> ConditionBase | None:
+    """Return what the engine looks for among the items that it reads, if anything."""
+    wanted: list[ConditionBase] = [] if dataset is None else [Attr("dataset").eq(dataset)]
+    if within is not None:
+        start, end = Attr(_ATTRIBUTES["interval_start"]), Attr(_ATTRIBUTES["interval_end"])
+        common = start.lt(to_micros(within.end)) & end.gt(to_micros(within.start))
+        wanted.append(start.not_exists() | common)
+    return reduce(and_, wanted) if wanted else None
 
 
 def _read(table: Table, source: str, arguments: dict[str, Any]) -> Iterator[HeadRecord]:
@@ -374,10 +386,12 @@ class Beside(ABC):
         after: str | None = None,
         limit: int = 1000,
         after_dataset: str | None = None,
+        *,
+        within: Span | None = None,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset."""
         self._ready()
-        return heads(self.table, source, dataset, key, after, limit, after_dataset)
+        return heads(self.table, source, dataset, key, after, limit, after_dataset, within)
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the newest tenures that have ended, the newest first; none without ``history_retention``."""

@@ -77,8 +77,8 @@ PARTITION: Final = ", ".join((*(field.column for field in PARTITION_FIELDS), *RI
 HEAD: Final = ", ".join(field.column for field in HEAD_FIELDS)
 """The select list that :func:`head_of` reads."""
 HEAD_KEY_COLUMNS: Final = tuple(field.column for field in HEAD_FIELDS if field.name in HEAD_KEY)
-GIVEN_OF_HEAD: Final = tuple(field for field in HEAD_FIELDS if field.kind is not Kind.TIME)
-"""What a writer gives of a head record; the time is the store's."""
+GIVEN_OF_HEAD: Final = HEAD_FIELDS[:-1]
+"""What a writer gives of a head record; the time of its publication is the store's."""
 
 PAUSE: Final = "paused, pause_by, pause_why, pause_at, pause_op"
 """What a person sets."""

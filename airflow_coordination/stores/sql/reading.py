@@ -30,7 +30,7 @@ from airflow_coordination.stores.sql.statements import acquire, create, read, wr
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus
-from airflow_coordination.values.times import Clock, from_micros, to_micros
+from airflow_coordination.values.times import Clock, Span, from_micros, to_micros
 
 
 class SqlReading(ABC):
@@ -179,12 +179,17 @@ class SqlReading(ABC):
         after: str | None = None,
         limit: int = 1000,
         after_dataset: str | None = None,
+        *,
+        within: Span | None = None,
     ) -> Sequence[HeadRecord]:
         """Return head records by key in byte order, then by dataset."""
-        named = {"one_dataset": dataset is not None, "one_key": key is not None, "within": after_dataset is not None}
-        statement = self.statement(read.heads, **named)
+        named = {"one_dataset": dataset is not None, "one_key": key is not None}
+        more = {"goes_on": after_dataset is not None, "within": within is not None}
+        statement = self.statement(read.heads, **named, **more)
         parameters = {"source": source, "dataset": dataset, "key": key, "after": after or "", "limit": limit}
         parameters["after_dataset"] = after_dataset
+        if within is not None:
+            parameters |= {"start": to_micros(within.start), "end": to_micros(within.end)}
         rows = self.execute(Call("read head records", writes=False), statement, parameters)
         return [head_of(row) for row in rows]
 

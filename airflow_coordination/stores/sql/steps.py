@@ -82,7 +82,7 @@ def end(write: End) -> dict[str, Any]:
 def head(record: HeadRecord) -> dict[str, Any]:
     """Return the parameters of a head record, by column; its time is the store's."""
     return {
-        field.column: dump_blocks(record.blocks) if field.kind is Kind.BLOCKS else getattr(record, field.name)
+        field.column: dump_blocks(record.blocks) if field.kind is Kind.BLOCKS else given(getattr(record, field.name))
         for field in GIVEN_OF_HEAD
     }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from datetime import timedelta
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -118,10 +119,73 @@ class Heads:
         assert read(key="k2", dataset="zz") == [("k2", "zz")]
         assert read(key="absent") == []
 
+    def test_a_head_record_holds_its_interval(self, bench: Workbench) -> None:
+        """Rows may be of any time: before 1970, to the microsecond, and without an end."""
+        for number, (start, end) in enumerate(((DAY, DAY + SHORT), (BEFORE_1970, DAY), (FIRST, LAST))):
+            held = bench.new(f"k{number}")
+            bench.complete(held, replace(head(held, block("b")), interval_start=start, interval_end=end))
+            [found] = bench.store.heads(bench.source, key=held.key)
+            assert (found.interval_start, found.interval_end) == (start, end)
+
+    def test_a_later_publication_replaces_the_interval_too(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        bench.complete(held, replace(head(held, block("b1")), interval_start=DAY, interval_end=DAY + SHORT))
+        bench.act(Action.RESET, "k")
+        bench.complete(again := bench.acquire(), head(again, block("b2"), op="op-2"))
+        [found] = bench.store.heads(bench.source)
+        assert (found.interval_start, found.interval_end) == (None, None)
+
+    def test_a_retract_leaves_the_interval(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        bench.complete(held, replace(head(held, block("b1")), interval_start=DAY, interval_end=DAY + SHORT))
+        bench.act(Action.RETRACT, "k")
+        [found] = bench.store.heads(bench.source)
+        assert (found.blocks, found.interval_start, found.interval_end) == ((), DAY, DAY + SHORT)
+
+    def test_head_records_within_an_interval_are_those_that_overlap_it_or_have_none(self, bench: Workbench) -> None:
+        """Half open, so that what only touches it lies outside; pages are full until the last."""
+        for number in range(6):
+            held = bench.new(f"k{number}")
+            start = DAY + number * timedelta(hours=1)
+            known = replace(head(held, block("b")), interval_start=start, interval_end=start + timedelta(hours=1))
+            bench.complete(held, known if number != 5 else head(held, block("b")))
+        held = bench.new("other")
+        bench.complete(held, head(held, block("b", "rejected"), dataset="rejected"))
+
+        def within(start: timedelta, end: timedelta, limit: int = 100, **narrowed: Any) -> list[str]:
+            found = every_head(
+                bench.store, bench.source, limit=limit, within=Within(DAY + start, DAY + end), **narrowed
+            )
+            return [each.key for each in found]
+
+        hour, none = timedelta(hours=1), ["k5", "other"]
+        assert within(hour, 2 * hour) == ["k1", *none]
+        assert within(2 * hour - SHORT, 3 * hour + SHORT) == ["k1", "k2", "k3", *none]
+        assert within(-9 * hour, timedelta(0)) == none
+        assert within(-9 * hour, 9 * hour) == ["k0", "k1", "k2", "k3", "k4", *none]
+        assert within(3 * hour, 9 * hour, limit=1) == ["k3", "k4", *none]
+        assert within(3 * hour, 9 * hour, limit=1, dataset="clean") == ["k3", "k4", "k5"]
+        assert within(3 * hour, 4 * hour, key="k3") == ["k3"]
+        assert within(3 * hour, 4 * hour, key="k4") == []
+
     def test_head_records_of_sources_are_apart(self, bench: Workbench) -> None:
         held = bench.new("k")
         bench.complete(held, head(held, block("b1")))
         assert list(bench.store.heads("other|PARTITION")) == []
+
+
+DAY = datetime(2013, 1, 2, tzinfo=UTC)
+BEFORE_1970 = datetime(1900, 1, 1, tzinfo=UTC)
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+SHORT = timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class Within:
+    """What head records are looked for in."""
+
+    start: datetime
+    end: datetime
 
 
 SPARK = '{"application":"app-1"}'

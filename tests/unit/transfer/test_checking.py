@@ -145,6 +145,12 @@ def of_key(key: str):
     return lambda lines: (lines[-1]["life"].update(key=key), of_partition(sourcePartitionKey=key)(lines))
 
 
+def of_head(**values: object):
+    return lambda lines: next(line for line in lines if line.get("life", {}).get("heads"))["life"]["heads"][0].update(
+        values
+    )
+
+
 def of_heading(**values: object):
     return lambda lines: lines[0]["heading"].update(values)
 
@@ -161,6 +167,11 @@ CASES = {
     "'priority'": of_partition(priority=2**40),
     "'lastError' has": of_partition(lastError="x" * 20_000),
     "what no store can hold": of_partition(lastError="a\x00"),
+    "None, which is no interval": of_head(intervalStart="2013-01-01T00:00:00+00:00"),
+    "'intervalEnd' are None": of_head(intervalEnd="2013-01-01T00:00:00+00:00"),
+    "2013-01-02 00:00:00+00:00 and 2013-01-02": of_head(
+        intervalStart="2013-01-02T00:00:00+00:00", intervalEnd="2013-01-02T00:00:00+00:00"
+    ),
     "is reserved": of_key(GLOBAL_STATE_KEY),
     "twice": lambda lines: lines.append(lines[-1]),
     "'availableAt', so that nobody": lambda lines: lines[-1]["life"]["partition"].pop("availableAt"),

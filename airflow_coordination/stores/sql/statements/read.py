@@ -192,18 +192,20 @@ def first_end(now: str, due: str) -> str:
         UNION ALL SELECT * FROM (SELECT due_at {ahead} LIMIT 1 OFFSET {LEASES_LOOKED_AT - 1}) AS last_held"""
 
 
-def heads(*, one_dataset: bool, one_key: bool, within: bool) -> str:
+def heads(*, one_dataset: bool, one_key: bool, goes_on: bool, within: bool) -> str:
     """Return head records by key, then by dataset.
 
-    :param within: whether to go on inside the partition ``after``, above ``after_dataset``.
+    :param goes_on: whether to go on inside the partition ``after``, above ``after_dataset``.
+    :param within: only those that may have a moment between ``start`` and ``end``.
     """
     above = "source_partition_key > :after"
-    if within:  # the first condition is the index's
+    if goes_on:  # the first condition is the index's
         above = f"source_partition_key >= :after AND ({above} OR dataset > :after_dataset)"
     dataset = "AND dataset = :dataset" if one_dataset else ""
     key = "AND source_partition_key = :key" if one_key else ""
+    among = "AND (interval_start IS NULL OR (interval_start < :end AND interval_end > :start))" if within else ""
     return f"""SELECT {HEAD} FROM {HEADS} WHERE source_identifier = :source AND {above}
-        {dataset} {key} ORDER BY source_partition_key, dataset LIMIT :limit"""
+        {dataset} {key} {among} ORDER BY source_partition_key, dataset LIMIT :limit"""
 
 
 def put_source(dialect: Dialect) -> str:

@@ -255,7 +255,7 @@ def promote(dialect: Dialect) -> str:
         WHERE {_due(dialect, Timed.DELAYED)} AND ({due}) IS TRUE"""
 
 
-_ARRAYS: Final = {Kind.TEXT: "TEXT[]", Kind.BLOCKS: "TEXT[]", Kind.NUMBER: "BIGINT[]"}
+_ARRAYS: Final = {Kind.TEXT: "TEXT[]", Kind.BLOCKS: "TEXT[]", Kind.NUMBER: "BIGINT[]", Kind.TIME: "BIGINT[]"}
 _FOUND: Final = "source_identifier = :source AND source_partition_key"
 _GIVEN: Final = tuple(field.column for field in GIVEN_OF_HEAD)
 _REPLACED: Final = ", ".join(
