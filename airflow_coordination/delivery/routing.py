@@ -18,7 +18,7 @@ from airflow_coordination.systems.sql.postgres_sink import PostgresSink
 from airflow_coordination.values.accounting import MAX_REASONS, MAX_SINKS, check_name
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Mode
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import check_key
+from airflow_coordination.values.names import check_users_name
 
 __all__ = ["DeadLetters", "Publish"]
 
@@ -45,7 +45,7 @@ class Publish:
 
     def __post_init__(self) -> None:
         """Look at the dataset's name and the columns."""
-        check_key(self.dataset, "dataset", MAX_DATASET_BYTES)
+        check_users_name(self.dataset, "dataset", MAX_DATASET_BYTES)
         object.__setattr__(self, "columns", check_chosen(self.columns))
 
 

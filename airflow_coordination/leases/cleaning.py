@@ -176,9 +176,11 @@ class Cleaning:
         :param limit: how many completed partitions to look at.
         :param dry_run: count and change nothing.
         :raises InvalidInputError: when it is no time, or has no zone.
+        :raises PartitionUpdateError: for what groups of compaction have merged, which readers need.
         :raises OutcomeUnknownError: when the store stopped answering; what was deleted until then stays deleted.
         """
         aware("completed_before", completed_before)
+        self._people.check_kept(Action.DELETE)
         check_limit(limit)
         if after:
             check_key(after, "after")

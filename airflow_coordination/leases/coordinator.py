@@ -189,7 +189,7 @@ class SourceCoordinator:
         :param clean_after: when the supplier is done, remove parents that have finished so long ago and that it has not
             named again, under the same lease; see :meth:`.Cleaning.clean_up`. ``None`` = never.
         :return: what was created; ``ran`` is false while a rival holds the source's lease, alive or dead.
-        :raises InvalidInputError: when the supplier cannot be called with the state, before anything is written.
+        :raises InvalidInputError: before anything is written: no function of the state, or a source with ``~`` first.
         :raises PartitionNotOwnedError: when the supplier's lease was lost meanwhile; its state was not saved.
         """
         return self.supplying.run(supplier, clean_after)

@@ -38,7 +38,14 @@ from airflow_coordination.protocol.refreshing import Outdated, Refresh
 from airflow_coordination.protocol.results import Created
 from airflow_coordination.protocol.writes import Create, NewPartition
 from airflow_coordination.values.input_errors import CoordinationError, shown
-from airflow_coordination.values.names import GLOBAL_STATE_KEY, namesakes, split_source
+from airflow_coordination.values.names import (
+    GLOBAL_STATE_KEY,
+    MAX_SOURCE_BYTES,
+    check_upkeep,
+    check_users_name,
+    namesakes,
+    split_source,
+)
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import positive
 
@@ -103,6 +110,7 @@ class Supplying:
 
     def create(self, partitions: Iterable[object]) -> Created:
         """Create the partitions that do not exist; see :meth:`SourceCoordinator.create_partitions`."""
+        check_upkeep(self._core.source)
         self._register_if_new()
         total = Created()
         page: list[NewPartition] = []
@@ -116,6 +124,7 @@ class Supplying:
     def run(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
         """Run the supplier under its lease; see :meth:`SourceCoordinator.run_supplier`."""
         check_supplier(supplier)
+        check_users_name(self._core.source, "source", MAX_SOURCE_BYTES)
         positive("clean_after", clean_after)
         leases = self._core.acquirer(self._core.global_id)
         lease = leases.by_query(GLOBAL_STATE_KEY) or self._first_global_lease(leases) or leases.retake(GLOBAL_STATE_KEY)

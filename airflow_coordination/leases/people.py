@@ -19,7 +19,7 @@ from airflow_coordination.protocol.writes import Act, Action, SetPause
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.failing import BRAKE, Failing
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError, shown
-from airflow_coordination.values.names import check_key, storable
+from airflow_coordination.values.names import UPKEEP, check_key, storable
 from airflow_coordination.values.status import PartitionStatus
 
 MAX_WHY_CHARACTERS = 1_000
@@ -29,6 +29,8 @@ _PAGE = 1_000
 _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 """After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""
 
+_MERGED: Final = f"{UPKEEP}merged/"
+_TAKES_BACK: Final = frozenset({Action.RETRACT, Action.DELETE, Action.CLEAN_UP})
 _COUNTED: Final = {Action.REOPEN: Metric.REOPENED, Action.PARK: Metric.PARKED}
 
 
@@ -105,6 +107,16 @@ class People:
         """
         return self.act(Action.DELETE, key, by, why, seen)
 
+    def give_up_group(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+        """Take back what a group of compaction has merged, and delete it: people do so by ``compaction off``.
+
+        Whoever calls it has seen that the originals are there.
+
+        :raises PartitionUpdateError: also while somebody holds it.
+        """
+        retracted = self._act(Action.RETRACT, key, by, why, seen)
+        return self._act(Action.DELETE, key, by, why, retracted)
+
     def act(self, action: Action, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Do ``action`` to the partition as it was seen, and return it as it is afterwards.
 
@@ -114,10 +126,14 @@ class People:
         :raises PartitionNotFoundError: when there is no such partition.
         :raises PartitionUpdateError: when its status does not allow the action, or it changed meanwhile.
         """
+        self._check_not_merged(action, key)
+        return self._act(action, key, by, why, seen)
+
+    def _act(self, action: Action, key: str, by: str, why: str, seen: Partition | None) -> Partition:
         check_key(key)
         check_said(by, why)
         seen = seen or self._read(key)
-        self.check_action(action, seen)
+        self._check_fits(action, seen)
         if action is Action.DELETE and seen.awaited_op is not None:
             self._check_nobody_waits(seen)
         op = self._core.randomness.op_id()
@@ -149,6 +165,24 @@ class People:
         :raises PartitionUpdateError: naming the statuses that it fits, or what is in its way; the same that the action
             itself would raise.
         """
+        self._check_not_merged(action, seen.key)
+        self._check_fits(action, seen)
+
+    def check_kept(self, action: Action) -> None:
+        """Refuse what would take back or forget what groups have merged: where originals are gone, rows with it.
+
+        :raises PartitionUpdateError: naming what to do instead.
+        """
+        self._check_not_merged(action, "")
+
+    def _check_not_merged(self, action: Action, key: str) -> None:
+        if action in _TAKES_BACK and self._core.source.startswith(_MERGED):
+            problem = "readers may find the rows of partitions nowhere else than in what it has merged"
+            off = f"compaction off {quoted(self._core.source.removeprefix(_MERGED))}"
+            remedy = f"Use `{off}`, which looks whether the originals are there, or reset, which lets it merge again"
+            raise PartitionUpdateError(action, key, f"{problem}. {remedy}.")
+
+    def _check_fits(self, action: Action, seen: Partition) -> None:
         fits = TRANSITIONS[Event[action.name]]
         if seen.status not in fits:
             named = " or ".join(sorted(status for status in fits if status))

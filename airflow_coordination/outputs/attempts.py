@@ -43,7 +43,7 @@ from airflow_coordination.systems.objects.storage import (
 )
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Block, Mode
 from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.names import check_key, partition_label, storable
+from airflow_coordination.values.names import check_users_name, partition_label, storable
 
 log = logging.getLogger(__name__)
 
@@ -287,9 +287,9 @@ class Attempt:
 
         :param options: of its writer and readers.
 
-        :raises InvalidKeyError: when ``dataset`` is empty, holds NUL, or exceeds 255 bytes.
+        :raises InvalidKeyError: when ``dataset`` is empty, holds NUL, exceeds 255 bytes, or begins with ``~``.
         """
-        check_key(dataset, "dataset", MAX_DATASET_BYTES)
+        check_users_name(dataset, "dataset", MAX_DATASET_BYTES)
         if not self._numbers:
             self._mark()
         self._numbers += 1

@@ -14,6 +14,10 @@ SEPARATOR = "|"
 GLOBAL_STATE_KEY = "GLOBAL_STATE_SOURCE_PARTITION_KEY_FOR_CREATING_PARTITIONS"
 """Key of the item that holds a source's global state (Data Prepper's own name for it)."""
 
+UPKEEP = "~"
+"""How the names of sources and datasets begin that are kept by this package, and not given by users."""
+_KEPT = (f"{UPKEEP}merged/", f"{UPKEEP}copies/", f"{UPKEEP}duties")
+
 _INTERNAL = (f"{SEPARATOR}GLOBAL_STATE", f"{SEPARATOR}WORKER")
 
 COPY = "copy-"
@@ -42,6 +46,30 @@ def check_key(key: object, field: str = "key", limit: int = MAX_KEY_BYTES) -> st
             field, key, f"has {size} bytes of UTF-8, the limit is {limit}", "Use a shorter key, for example a hash"
         )
     return key
+
+
+def check_users_name(name: object, field: str, limit: int) -> str:
+    """Return the name of a source or a dataset if a user may give it.
+
+    :param field: how the error names it.
+    :param limit: its longest length in bytes.
+    :raises InvalidKeyError: when no store can hold it, or it begins as the names that are kept by this package.
+    """
+    checked = check_key(name, field, limit)
+    if checked.startswith(UPKEEP):
+        problem = f"begins with {UPKEEP}, as the names of what this package itself keeps beside users' data"
+        raise InvalidKeyError(field, name, problem, f"Leave out the {UPKEEP}")
+    return checked
+
+
+def check_upkeep(source: str) -> None:
+    """Refuse a source that begins as those of upkeep, and is none.
+
+    :raises InvalidKeyError: naming those there are.
+    """
+    if source.startswith(UPKEEP) and not source.startswith(_KEPT):
+        problem = f"begins with {UPKEEP}, and is none of {', '.join(_KEPT)}"
+        raise InvalidKeyError("source", source, problem, f"Leave out the {UPKEEP}")
 
 
 def was_copied(store_id: str) -> bool:

@@ -18,7 +18,7 @@ from airflow_coordination.planning.periods import Period, parse_period
 from airflow_coordination.planning.sizes import parse_size
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import check_key
+from airflow_coordination.values.names import check_users_name
 
 _T = TypeVar("_T")
 _E = TypeVar("_E", bound=StrEnum)
@@ -111,7 +111,7 @@ class CompactionConfig:
         if isinstance(sort_by, str) or not _each_once(sort_by):
             raise InvalidInputError(at("sort_by"), sort_by, "is no list of columns, each once", _COLUMNS)
         said = {
-            "dataset": check_key(dataset, "compaction.dataset", MAX_DATASET_BYTES),
+            "dataset": check_users_name(dataset, "compaction.dataset", MAX_DATASET_BYTES),
             "granularity": _read(granularity_of, at("granularity"), granularity),
             "skip_offset_from_latest": _read(parse_period, at("skip_offset_from_latest"), skip_offset_from_latest),
             "input_bytes": parse_size(at("input_bytes"), input_bytes),
