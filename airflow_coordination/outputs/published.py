@@ -108,12 +108,12 @@ def published_accounting(
 
 def head_pages(store: PartitionStore, source: str, dataset: str | None) -> Iterator[Sequence[HeadRecord]]:
     """Yield the head records of one dataset, or of all for ``None``, page by page."""
-    after: dict[str, str] = {}
-    while page := store.heads(source, dataset=dataset, limit=PAGE, **after):
+    after: tuple[str, str | None] | tuple[None, None] = (None, None)
+    while page := store.heads(source, dataset=dataset, after=after[0], limit=PAGE, after_dataset=after[1]):
         for head in page:
             _check_kind(head)
         yield page
-        after = {"after": page[-1].key} | ({"after_dataset": page[-1].dataset} if dataset is None else {})
+        after = (page[-1].key, page[-1].dataset if dataset is None else None)
 
 
 Start = tuple[str, str, Reference]

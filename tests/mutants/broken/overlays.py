@@ -137,8 +137,8 @@ MUTANTS = (
     Mutant(
         "originals go by overlays of one page",
         _PUBLISHED,
-        '({"after_dataset": page[-1].dataset} if dataset is None else {})',
-        "{}",
+        "(page[-1].key, page[-1].dataset if dataset is None else None)",
+        "(page[-1].key, None)",
         "S24: what overlays of the next page have is followed where it is gone, and its partition never tidied",
         _kept("test_s21_overlays_of_all_datasets_count"),
     ),
