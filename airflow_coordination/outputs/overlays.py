@@ -14,6 +14,7 @@ from typing import Final
 
 from airflow_coordination.outputs.manifests import Manifest, Reference
 from airflow_coordination.outputs.origins import Origin
+from airflow_coordination.values.input_errors import InvalidInputError
 
 UPKEEP: Final = "~"
 """How the names of sources begin whose partitions are work on what others have published."""
@@ -23,6 +24,17 @@ MERGED: Final = f"{UPKEEP}merged/"
 def merged_source(source: str) -> str:
     """Return the name of the source whose partitions publish the overlays of another one."""
     return f"{MERGED}{source}"
+
+
+def source_of(merged: str) -> str:
+    """Return the name of the source whose overlays another one publishes; the inverse of :func:`merged_source`.
+
+    :raises InvalidInputError: when it publishes none.
+    """
+    if not merged.startswith(MERGED):
+        problem = "is no source of groups that merge what another one has published"
+        raise InvalidInputError("source", merged, problem, f"Name {MERGED}<source>, as `compaction plan` does")
+    return merged.removeprefix(MERGED)
 
 
 def is_upkeep(source: str) -> bool:

@@ -153,7 +153,7 @@ class _Driver:
                 self._heard(OneByOne(self._function, driver, self._acquire, handover.max_leases, until).run())
             )
         if code != EXIT_STOPPED:
-            spark.stop()
+            _stop(spark)
         return code
 
     def _work_as_pool(self, driver: DriverContext, until: float | None) -> int:
@@ -242,6 +242,18 @@ class _Driver:
         self._tell_metrics()
         sys.stderr.flush()
         os._exit(_exit_code([ended]))
+
+
+def _stop(spark: Any) -> None:
+    """Stop the session. What this driver has come to does not change when that fails.
+
+    An interruption may have hit Python between a question to the JVM and its answer; later ones are misunderstood then.
+    The JVM ends with this process in any case.
+    """
+    try:
+        spark.stop()
+    except Exception as error:
+        log.warning("The Spark session did not let itself be stopped: %s", error_text(error))
 
 
 def _exit_code(endings: list[Ended]) -> int:

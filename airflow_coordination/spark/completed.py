@@ -129,7 +129,7 @@ def read_completed(
             raise _nothing(opened_store, source, dataset, partition_prefix, bool(manifests))
     if not allow_lossy:
         check_types(manifests)
-    _prepare(spark, manifests)
+    prepare(spark, manifests)
     partitioned_by = partition_types(manifests, spark.conf.get("spark.sql.session.timeZone"))
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
     with _capped_listing(spark):
@@ -156,7 +156,8 @@ def _not_united(scans: Sequence[FileScan | None], number: int, error: Exception)
     return OutputError(what, other.first.directory, problem, "Publish one of the two again, with the other's columns")
 
 
-def _prepare(spark: Any, manifests: Iterable[Manifest]) -> None:
+def prepare(spark: Any, manifests: Iterable[Manifest]) -> None:
+    """Let a session read where manifests lie, whatever store of objects that is."""
     context = context_of(spark)
     if context is not None:
         for root in {root_of(manifest) for manifest in manifests}:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, values_in
+from airflow_coordination.outputs.layout import ATTEMPT, ATTEMPTS, BLOCK, LAYOUT_COLUMNS, PARTITION, values_in
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.schemas import DatasetTypes, types, without
 from airflow_coordination.outputs.zones import kind_of
@@ -16,6 +16,7 @@ from airflow_coordination.systems.spark.paths import load, spark_path
 from airflow_coordination.values.names import partition_label
 
 _EMPTY: Final = '{"type":"struct","fields":[]}'
+_PLACE: Final = f"/{ATTEMPTS}/({PARTITION}=[^/]+/{ATTEMPT}=[^/]+/{BLOCK}=[^/]+)/"
 STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 """Options of a scan of published files: rows are missing with an error, whatever the session says."""
 
@@ -139,26 +140,56 @@ def read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
 
     :param partitioned_by: the types of partition columns.
     """
-    frame = _read(spark, scan, partitioned_by)
     if scan.kind.origin:
-        return _of_origins(frame, scan.kind, partitioned_by)
+        return _cast(_of_origins(_read(spark, scan, {}), scan.kind), partitioned_by)
+    return _whole(spark, scan, partitioned_by)
+
+
+def _whole(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any], place: str | None = None) -> Any:
+    frame = _read(spark, scan, partitioned_by, place)
     nothing = [name for name, kind in types(scan.kind.schema or _EMPTY).items() if kind == "void"]
     return _with_nulls(frame, nothing, scan.kind) if nothing else frame
 
 
-def _of_origins(frame: Any, kind: FileKind, partitioned_by: Mapping[str, Any]) -> Any:
-    """Return the rows of the origins that were met, without their numbers.
+def with_origins(
+    spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any], column: str, numbers: Mapping[Any, int]
+) -> Any:
+    """Return the rows of a scan, of an overlay's too, with the numbers that their origins get in a new overlay.
 
-    What was in directory names of the blocks that were merged is a column now. It gets the type that those have which
+    :param column: the name of the numbers' column; no column of the files has a name that begins so.
+    :param numbers: by the place of a block's directory (:func:`~.layout.place_of`), or by the number in the overlay.
+        Rows of no such origin are left out.
+    """
+    from pyspark.sql import functions as fn
+
+    old, new, was = f"{column}_old", f"{column}_new", scan.kind.origin
+    if was is None:
+        rows = _whole(spark, scan, partitioned_by, place=old)
+    else:
+        met = fn.col(quoted(was)).isin(*numbers)
+        rows = _cast(_read(spark, scan, {}).where(met).withColumnRenamed(was, old), partitioned_by)
+    table = spark.createDataFrame(list(numbers.items()), f"{old} {'int' if was else 'string'}, {new} int")
+    return rows.join(fn.broadcast(table), old).drop(old).withColumnRenamed(new, column)
+
+
+def _of_origins(frame: Any, kind: FileKind) -> Any:
+    """Return the rows of the origins that were met, without their numbers."""
+    from pyspark.sql import functions as fn
+
+    rows = frame if kind.met is None else frame.where(fn.col(quoted(kind.origin or "")).isin(*kind.met))
+    return rows.drop(kind.origin)
+
+
+def _cast(rows: Any, partitioned_by: Mapping[str, Any]) -> Any:
+    """Return the rows of an overlay with the types of partition columns.
+
+    What was in directory names of the blocks that were merged is a column there. It gets the type that those have which
     are still in directories.
     """
     from pyspark.sql import functions as fn
 
-    number = fn.col(quoted(kind.origin or ""))
-    rows = frame if kind.met is None else frame.where(number.isin(*kind.met))
-    rows = rows.drop(kind.origin)
     for name, wanted in partitioned_by.items():
-        if name in rows.columns and isinstance(wanted, str):
+        if name in rows.columns:
             rows = rows.withColumn(name, fn.col(quoted(name)).cast(wanted))
     return rows
 
@@ -178,14 +209,28 @@ def _with_nulls(frame: Any, nothing: Sequence[str], kind: FileKind) -> Any:
     return frame.select(*(column.alias(name) for column, name in zip(columns, names, strict=True)))
 
 
-def _read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any]) -> Any:
+def _read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any], place: str | None = None) -> Any:
+    """Return what Spark reads of a scan.
+
+    :param place: the name of a column more, with the place of each row's block.
+    """
     kind = scan.kind
     reader = _reader(spark, kind, _typed(kind.schema) if kind.schema else None)
     if not kind.root:
-        return load(reader, scan.paths)
+        return _with_place(load(reader, scan.paths), place)
     schema = kind.schema or load(reader, scan.paths).schema.json()
     frame = load(_reader(spark, kind, _with_columns(_typed(schema), kind.columns, partitioned_by)), scan.paths)
-    return frame.drop(*LAYOUT_COLUMNS)
+    return _with_place(frame, place).drop(*LAYOUT_COLUMNS)
+
+
+def _with_place(frame: Any, name: str | None) -> Any:
+    """Return a frame with the three directories that name a block, which Spark writes as in a URL."""
+    from pyspark.sql import functions as fn
+
+    if name is None:
+        return frame
+    path = fn.regexp_replace(fn.col("_metadata.file_path"), "%3D", "=")
+    return frame.withColumn(name, fn.regexp_extract(path, _PLACE, 1))
 
 
 def _typed(schema: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,8 @@ from airflow_coordination.outputs.adding import (
 )
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock, still_open
 from airflow_coordination.outputs.formats import TextOptions, text_options
+from airflow_coordination.outputs.manifests import Manifest
+from airflow_coordination.outputs.origins import Merged
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import Created
@@ -159,6 +161,11 @@ class PartitionLease:
         """The blocks finished since the last save, in their order."""
         return tuple(self._finished)
 
+    @property
+    def manifests(self) -> Sequence[Manifest]:
+        """The manifests of the blocks that this driver has finished in this tenure, the newest last."""
+        return self._attempt.finished if self._attempt else ()
+
     def alive(self) -> None:
         """Tell the no-progress watch that the work moves: for long steps outside Spark.
 
@@ -252,10 +259,12 @@ class PartitionLease:
         schema: Any = None,
         allow_lossy: bool = False,
         only: Callable[[], set[str]] | None = None,
+        merged: Merged | None = None,
     ) -> Iterator[OpenBlock]:
         """Give a directory for one block, as :meth:`publish` does.
 
         :param only: says at the end which of the files there belong to the block; all by default.
+        :param merged: what the block stands for, if it is an overlay: no other partition's types are asked for then.
         """
         self._lease.chain.check_process()
         told = schema_text(schema)
@@ -284,8 +293,9 @@ class PartitionLease:
                     measure=self._measure(format, how, told) if self._measure else None,
                     allow_empty=allow_empty,
                     schema=told,
-                    accept=None if allow_lossy else self._compatibility.check,
+                    accept=None if allow_lossy or merged else self._compatibility.check,
                     only=None if only is None else only(),
+                    merged=merged,
                 )
                 self._finished.append(finished)
         finally:

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar
 from airflow_coordination.planning.buckets import Granularity
 from airflow_coordination.planning.buckets import granularity as granularity_of
 from airflow_coordination.planning.compaction.fingerprint import fingerprint
+from airflow_coordination.planning.keys import check_pattern
 from airflow_coordination.planning.periods import Period, parse_period
 from airflow_coordination.planning.sizes import parse_size
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
@@ -126,7 +127,7 @@ class CompactionConfig:
             "also": MappingProxyType(dict(also)),
             "oversize": _among(Oversize, at("oversize"), oversize),
             "straddling": _among(Straddling, at("straddling"), straddling),
-            "interval_from_key": interval_from_key,
+            "interval_from_key": interval_from_key and check_pattern(at("interval_from_key"), interval_from_key),
             "dead_rows_percent": dead_rows_percent,
             "enabled": enabled,
         }
