@@ -23,7 +23,7 @@ from airflow_coordination.leases.people import Pausing, People
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 from airflow_coordination.leases.tries import Tries
 from airflow_coordination.leases.workers import Workers
-from airflow_coordination.protocol.follow_up import check_text
+from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.protocol.metrics import Metric, Metrics
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -281,9 +281,9 @@ class SourceCoordinator:
         :raises SettingsError: when the store comes from elsewhere and would lose it.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         """
-        self.follow_ups.check_parking()
+        text = self.follow_ups.noted_parking(note)
         with self._core.watched(None):
-            self._core.tenures.on_parked(lease, check_text(note, "on_parked"))
+            self._core.tenures.on_parked(lease, text)
 
     def complete(
         self,
@@ -291,16 +291,19 @@ class SourceCoordinator:
         blocks: Sequence[Block] = (),
         counted: Accounting | None = None,
         then: str | None = None,
+        interval: str | Interval | None = None,
     ) -> None:
         """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step.
 
         :param counted: as for :meth:`save_progress_state`.
         :param then: a note of what follows at the source, kept by the same step until
             :meth:`.FollowUps.clear_follow_up`: JSON of at most 4 KiB.
-        :raises InvalidInputError: when the note is longer; nothing is ended.
+        :param interval: of which time the published rows are; as for :class:`.Complete`.
+        :raises InvalidInputError: when the note is longer, or the interval is none; nothing is ended.
         """
         with self._core.watched(Metric.COMPLETE_ERRORS):
-            self._end(lease, CompleteRequest(counted=counted, then=self._noted(then)), blocks)
+            request = CompleteRequest(counted=counted, then=self.follow_ups.noted(then), interval=interval)
+            self._end(lease, request, blocks)
 
     def close(
         self,
@@ -310,6 +313,7 @@ class SourceCoordinator:
         blocks: Sequence[Block] = (),
         counted: Accounting | None = None,
         then: str | None = None,
+        interval: str | Interval | None = None,
     ) -> None:
         """End the tenure: the partition is CLOSED until ``reopen_after`` from now, COMPLETED at ``max_closed_count``.
 
@@ -318,12 +322,13 @@ class SourceCoordinator:
         :param state: progress for the next pass; ``None`` starts it afresh, as in Data Prepper.
         :param counted: as for :meth:`save_progress_state`.
         :param then: as for :meth:`complete`.
+        :param interval: as for :meth:`complete`.
         """
         with self._core.watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
-            progress, note = encode_progress(state), self._noted(then)
-            request = CloseRequest(progress, asked=reopen_after, wait=after, counted=counted, then=note)
-            self._end(lease, request, blocks)
+            progress, note = encode_progress(state), self.follow_ups.noted(then)
+            wish = CloseRequest(progress, asked=reopen_after, wait=after, counted=counted, then=note, interval=interval)
+            self._end(lease, wish, blocks)
 
     def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
@@ -348,21 +353,23 @@ class SourceCoordinator:
         hint: str | None = None,
         counted: Accounting | None = None,
         then: str | None = None,
+        interval: str | Interval | None = None,
     ) -> Lease | None:
         """Complete and acquire the next partition, in one commit where the store can (SQL).
 
         :param counted: as for :meth:`save_progress_state`.
         :param then: as for :meth:`complete`.
+        :param interval: as for :meth:`complete`.
         :return: the next lease, or ``None`` when there is nothing more to do, which is counted.
         :raises OutcomeUnknownError: also when the partition is completed, and only the next one could not be had; the
             message says so.
         """
         fused = self._acquisition.fused(self._hint(hint).key if hint is not None else None)
         if fused is None:
-            self.complete(lease, blocks, counted, then)
+            self.complete(lease, blocks, counted, then, interval)
             with after_completion():
                 return self._counted(self._acquire(hint))
-        request = CompleteRequest(counted=counted, then=self._noted(then))
+        request = CompleteRequest(counted=counted, then=self.follow_ups.noted(then), interval=interval)
         with self._core.watched(Metric.COMPLETE_ERRORS), fused:
             heard = self._end(lease, request, blocks, fused.send)
         with after_completion():
@@ -459,13 +466,6 @@ class SourceCoordinator:
         self._core.count(Metric.HEALED, swept.released)
         self._core.count(Metric.PARKED, swept.parked)
         return swept
-
-    def _noted(self, then: str | None) -> str | None:
-        """Return the note of an ending, if the store keeps it."""
-        if then is None:
-            return None
-        self.follow_ups.check_follow_ups()
-        return check_text(then)
 
     def _hint(self, text: str) -> Hint:
         return decode_hint(text, self.store.store_id)

@@ -13,7 +13,7 @@ from typing import Final
 
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS, check_said
-from airflow_coordination.protocol.follow_up import FollowUp, Forget
+from airflow_coordination.protocol.follow_up import FollowUp, Forget, check_text
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.port import FollowUps as Notes
 from airflow_coordination.values.input_errors import SettingsError
@@ -73,19 +73,24 @@ class FollowUps:
         """Count that what a note says was done, or could not be."""
         self._core.count(Metric.FOLLOWED_UP if done else Metric.FOLLOW_UP_ERRORS)
 
-    def check_follow_ups(self) -> None:
-        """Refuse a note where the store comes from elsewhere and would lose it.
+    def noted(self, then: str | None) -> str | None:
+        """Return the note of an ending, if there is one.
 
-        :raises SettingsError: naming the store.
+        :raises SettingsError: naming the store, where it comes from elsewhere and would lose it.
+        :raises InvalidInputError: when it is too long.
         """
-        self._check("keeps no follow-ups", "then=")
+        if then is not None:
+            self._check("keeps no follow-ups", "then=")
+        return check_text(then)
 
-    def check_parking(self) -> None:
-        """Refuse a note of what follows a parking where the store comes from elsewhere and would lose it.
+    def noted_parking(self, text: str | None) -> str | None:
+        """Return the note of what follows a parking; ``None`` takes back what was said.
 
-        :raises SettingsError: naming the store.
+        :raises SettingsError: naming the store, where it comes from elsewhere and would lose it.
+        :raises InvalidInputError: when it is too long.
         """
         self._check("keeps no note of what follows a parking", "on_parked()")
+        return check_text(text, "on_parked")
 
     def _check(self, problem: str, asked: str) -> None:
         if self._notes is None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from airflow_coordination.planning.intervals import Interval, interval_of
 from airflow_coordination.protocol.follow_up import Then, listed_actions
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.writes import KEEP, End
@@ -17,6 +19,8 @@ from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import storable
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import Outcome, PartitionStatus
+
+log = logging.getLogger(__name__)
 
 MAX_ERROR_CHARACTERS: Final = 2_000
 
@@ -36,6 +40,14 @@ def _wait(field: str, value: object) -> None:
         raise InvalidInputError(field, value, "is negative", "Give how long from now, zero or more")
 
 
+def said_interval(said: str | Interval | None) -> Interval | None:
+    """Return the interval that whoever ends a tenure says.
+
+    :raises InvalidInputError: when it is none.
+    """
+    return None if said is None else interval_of("interval", said)
+
+
 @dataclass(frozen=True, slots=True)
 class Complete:
     """The partition is done; what it published becomes visible in the same step.
@@ -44,13 +56,17 @@ class Complete:
         ``ShowMessages``, ``CommitOffsets``, ``CallUrl``).
         The same step notes it; it is done right after it, or later by the source's ``CreatePartitionsOperator`` or
         ``airflow coordination finish-actions``: at least once, and never without the completion.
-    :raises InvalidInputError: when ``then`` is something else.
+    :param interval: of which time the rows are that it publishes, such as ``"2013-01/P1M"`` (Druid: the interval of
+        a segment); by default what the payload calls ``"interval"``, if that is one.
+    :raises InvalidInputError: when ``then`` or ``interval`` is something else.
     """
 
     then: Then = None
+    interval: str | Interval | None = None
 
     def __post_init__(self) -> None:
         listed_actions(self.then)
+        said_interval(self.interval)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +76,20 @@ class Close:
     :param reopen_after: a duration, or an aware moment.
     :param state: progress for the next pass; ``None`` starts it afresh, and its output replaces this pass's.
     :param then: what follows at the source; see :class:`Complete`.
-    :raises InvalidInputError: for a negative duration, a naive datetime, a state that is not JSON, or another ``then``.
+    :param interval: of which time the rows are that this pass publishes; see :class:`Complete`.
+    :raises InvalidInputError: for a negative duration, a naive datetime, a state that is not JSON, or another ``then``
+        or ``interval``.
     """
 
     reopen_after: timedelta | datetime
     state: object = None
     then: Then = None
+    interval: str | Interval | None = None
 
     def __post_init__(self) -> None:
         _wait("reopen_after", self.reopen_after)
         listed_actions(self.then)
+        said_interval(self.interval)
         encode_progress(self.state)
 
 
@@ -110,12 +130,17 @@ class EndRequest:
     :param wait: the same as a duration, which for a moment is another one each time.
     :param counted: what became of the records in this tenure; ``None`` when none were delivered.
     :param then: what follows it at the source; ``None`` = nothing.
+    :param interval: of which time the rows are that it publishes; ``None`` = as the payload says.
     """
 
     asked: timedelta | datetime | None = None
     wait: timedelta | None = field(default=None, compare=False)
     counted: Accounting | None = None
     then: str | None = None
+    interval: str | Interval | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "interval", said_interval(self.interval))
 
     def changes(self, partition: Partition, op: str, settings: Settings) -> dict[str, Any]:
         """Return what the write (:class:`~.writes.End`) says otherwise than that everything stays as it is.
@@ -199,6 +224,19 @@ class GiveUpRequest(EndRequest):
         """Return what the write changes."""
         outcome = Outcome.HANDED_OVER if self.wanted else Outcome.GIVEN_UP
         return {"outcome": outcome, "status": PartitionStatus.UNASSIGNED, "delay": self.wait or timedelta(0)}
+
+
+def interval_in(partition: Partition) -> Interval | None:
+    """Return what a partition's payload calls ``"interval"``, if that is one.
+
+    Suppliers of before may have called something else so, and their partitions complete as they did.
+    """
+    try:
+        said = partition.payload.get("interval")
+        return None if said is None else interval_of("payload.interval", said)
+    except InvalidInputError as error:
+        log.warning("What partition %r publishes gets no interval: %s", partition.key, error)
+        return None
 
 
 @dataclass(frozen=True, slots=True)

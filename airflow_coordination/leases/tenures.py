@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from airflow_coordination.leases.confirm import Settler, not_owned
 from airflow_coordination.leases.lease import Chain, Lease
-from airflow_coordination.leases.outcomes import EndRequest, Tenure
+from airflow_coordination.leases.outcomes import EndRequest, Tenure, interval_in, said_interval
+from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.protocol.follow_up import promised
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
@@ -201,19 +202,25 @@ class Tenures:
             return write
         published = merge(partition.staged, blocks)
         totals = accounting.published_with(write, partition, counted=request.counted is not None)
-        heads = self._publish(partition, published, write.op, totals)
+        interval = said_interval(request.interval) or interval_in(partition)
+        heads = self._publish(partition, published, write.op, totals, interval)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
         return replace(write, heads=heads, rows=rows, bytes=bytes_) if published else write
 
     def _publish(
-        self, partition: Partition, published: tuple[Block, ...], op: str, totals: str | None
+        self,
+        partition: Partition,
+        published: tuple[Block, ...],
+        op: str,
+        totals: str | None,
+        interval: Interval | None,
     ) -> tuple[HeadRecord, ...]:
         heads: dict[str, HeadRecord] = {}
         if published and may_add(partition, published):
             hear = self._settler.attempts("read the head records").hear
             found = every_head(self._store, partition.source, key=partition.key, hear=hear)
             heads = {head.dataset: head for head in found}
-        records = head_records(partition, published, heads, op, totals)
+        records = head_records(partition, published, heads, op, totals, interval)
         for record in records:
             dump_blocks(record.blocks)
         return records

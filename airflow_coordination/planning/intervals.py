@@ -165,6 +165,19 @@ def parse_interval(name: str, text: object, *, empty: bool = False) -> Interval:
     return Interval(start, end)
 
 
+def interval_of(name: str, said: object) -> Interval:
+    """Return the interval that somebody says, as a text or as one; kept in plain datetimes, also where theirs are not.
+
+    :param name: the field, for the error.
+    :raises InvalidInputError: naming the field, what was said and what to write instead; also for an empty one.
+    """
+    if not isinstance(said, Interval):
+        return parse_interval(name, said)
+    if said.is_empty:
+        raise InvalidInputError(name, str(said), "is empty, because its end is not part of it", "Give a later end")
+    return Interval(*(datetime.combine(side.date(), side.time(), UTC) for side in (said.start, said.end)))
+
+
 def _sides(name: str, text: str, first: str, second: str) -> tuple[datetime, datetime]:
     if first[:1] in ("P", "+") and second[:1] in ("P", "+"):
         raise InvalidInputError(name, text, "has two periods and no time", _REMEDY)

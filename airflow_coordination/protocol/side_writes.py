@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final
 
 from airflow_coordination.protocol.follow_up import FORGET, FollowUp, Forget
@@ -22,6 +23,7 @@ from airflow_coordination.values.blocks import Block, merge
 from airflow_coordination.values.failing import alike, mark_of
 from airflow_coordination.values.names import holds_partitions
 from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.times import Span
 
 MAX_HISTORY_ERROR: Final = 500
 """Characters of an error that the history keeps of each failure."""
@@ -215,12 +217,28 @@ def retracted(head: HeadRecord) -> HeadRecord:
     return replace(head, blocks=(), rows=0, bytes=0, published_at=None, accounting_text=None)
 
 
+def _interval(said: Span | None, added_to: HeadRecord | None) -> tuple[datetime | None, datetime | None]:
+    """Return of which time the rows of a head record are: the umbrella of all, and none where that of some is unknown.
+
+    :param said: of the rows that are published now.
+    :param added_to: what they are added to, if they do not replace it.
+    """
+    if said is None:
+        return None, None
+    if added_to is None or not added_to.blocks:
+        return said.start, said.end
+    if added_to.interval_start is None or added_to.interval_end is None:
+        return None, None
+    return min(said.start, added_to.interval_start), max(said.end, added_to.interval_end)
+
+
 def head_records(
     partition: Partition,
     blocks: Sequence[Block],
     heads: Mapping[str, HeadRecord],
     op: str,
     accounting_text: str | None = None,
+    interval: Span | None = None,
 ) -> tuple[HeadRecord, ...]:
     """Return the head records after an ending that publishes ``blocks``.
 
@@ -229,11 +247,14 @@ def head_records(
     :param heads: its present head records by dataset, where :func:`may_add` asks for them.
     :param op: the ending's operation id.
     :param accounting_text: the partition's totals after the ending.
+    :param interval: of which time the rows in ``blocks`` are; ``None`` = unknown.
     """
     records = []
     for dataset, published in by_dataset(blocks).items():
         head = heads.get(dataset)
-        whole = merge(head.blocks, published) if head and adds(partition, published, head) else merge((), published)
+        added_to = head if adds(partition, published, head) else None
+        whole = merge(added_to.blocks if added_to else (), published)
+        start, end = _interval(interval, added_to)
         records.append(
             HeadRecord(
                 source=partition.source,
@@ -246,6 +267,8 @@ def head_records(
                 op=op,
                 token=partition.token,
                 accounting_text=accounting_text,
+                interval_start=start,
+                interval_end=end,
             )
         )
     return tuple(records)

@@ -260,16 +260,16 @@ class _Tenure:
         if isinstance(outcome, GiveUp):
             return self._give_up(outcome, None)
         if isinstance(outcome, Close):
-            coordinator.close(lease, outcome.reopen_after, outcome.state, blocks, counted, self._then)
+            coordinator.close(lease, outcome.reopen_after, outcome.state, blocks, counted, self._then, outcome.interval)
             self._follow_up()
             ended = lease.ending.outcome if lease.ending else Outcome.CLOSED
             return Ended(key=lease.key, outcome=ended)
-        following = None
+        following, said = None, outcome.interval
         # Nobody would renew the next lease during what follows this one; and the function may have stopped the session.
         if self._fetch_next() and self._then is None and usable(self._driver.spark):
-            following = coordinator.complete_and_get_next(lease, blocks, counted=counted)
+            following = coordinator.complete_and_get_next(lease, blocks, counted=counted, interval=said)
         else:
-            coordinator.complete(lease, blocks, counted, self._then)
+            coordinator.complete(lease, blocks, counted, self._then, said)
             self._follow_up()
         return Ended(key=lease.key, outcome=Outcome.COMPLETED, following=following)
 

@@ -101,7 +101,7 @@ def lived(store: PartitionStore, clock: FakeClock) -> SourceCoordinator:
         c.fail(held(c, "parked"), "bad", timedelta(0))
     c.give_up(c.save_progress_state(held(c, "saved"), {"rows": "x" * 1000}, [block("saved")], counted(5)))
     c.close(held(c, "twice"), timedelta(0), None, [block("once")])
-    c.complete(held(c, "twice"), [block("twice")])
+    c.complete(held(c, "twice"), [block("twice")], interval="1907-05/..")
     c.give_up(held(c, "given-up"))
     c.complete(held(c, "purged"), [block("purged")])
     c.people.delete("purged", by="ana", why="old")
@@ -192,6 +192,7 @@ def test_what_was_published_is_read_there(moved: Callable[..., Any], one: str, o
         )
 
     assert heads(there) == heads(here)
+    assert [head.key for head in heads(there) if head.interval_start is not None] == ["twice"]
     assert {head.key for head in heads(there)} == {"completed", LONG, "closed", "twice", "purged"}
     assert there.partition("purged") is None
 

@@ -154,6 +154,27 @@ def test_s16_each_ending_means_the_same_to_both(one: SourceCoordinator, old: Old
     assert (told["closed_count"], told["failures"], told["progress_state"]) == (2, 1, [2])
 
 
+def test_what_the_version_before_publishes_keeps_on_sql_the_interval_that_was_there(
+    one: SourceCoordinator, old: Old, url: str
+) -> None:
+    """It leaves the columns alone, and on DynamoDB writes the item anew; the next publication says what is right."""
+    one.create_partitions(["k"])
+    one.complete(held(one, "k"), [block("new")], interval="2013-01/P1M")
+    [said] = one.store.heads(SOURCE)
+    old.does("reset", "k")
+    old.does("acquire", "k")
+    old.does("complete", "k", "old")
+    [head] = one.store.heads(SOURCE)
+    assert [each.digest for each in head.blocks] == ["old"]
+    there = None if url.startswith("dynamodb") else said.interval_start
+    assert head.interval_start == there
+    assert (head.interval_end is None) is (there is None)
+    one.people.reset("k", "bob", "again")
+    one.complete(held(one, "k"), [block("newest")])
+    [head] = one.store.heads(SOURCE)
+    assert (head.interval_start, head.interval_end) == (None, None)
+
+
 def test_s18_hints_of_either_are_followed_by_the_other(one: SourceCoordinator, old: Old) -> None:
     one.create_partitions(["a", "b"])
     hints = {decode_hint(hint, one.store.store_id).key: hint for hint in one.claimable()}
