@@ -15,7 +15,7 @@ from typing import Final
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from scripts.docs_generate import table
-from scripts.docs_promises import MODELLED, PARTLY, PROMISES, ROOT, proofs
+from scripts.docs_promises import PARTLY, PROMISES, ROOT, proofs
 from scripts.docs_python import reference
 
 BUILT: Final = ROOT / ".work" / "docs"
@@ -56,13 +56,12 @@ def python() -> str:
 
 def promises() -> str:
     """Return the page with each promise, the number of tests that are named after it, and those tests by file."""
-    found, every = proofs(), PROMISES | MODELLED
-    partly = PARTLY | dict.fromkeys(MODELLED, "(Of the model only: what it is about is not built yet.)")
+    found = proofs()
     rows = [
-        (f"[{promise}](#{promise.lower()})", f"{text} {partly.get(promise, '')}".strip(), _number_of(found, promise))
-        for promise, text in every.items()
+        (f"[{promise}](#{promise.lower()})", f"{text} {PARTLY.get(promise, '')}".strip(), _number_of(found, promise))
+        for promise, text in PROMISES.items()
     ]
-    tests = "\n".join(_tests_of(promise, found[promise]) for promise in every if promise in found)
+    tests = "\n".join(_tests_of(promise, found[promise]) for promise in PROMISES if promise in found)
     return f"{_PROMISES}{table('', 'promise', 'tests', rows=rows)}\n## The tests\n\n{tests}"
 
 

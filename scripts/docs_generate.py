@@ -25,7 +25,7 @@ from airflow_coordination.submission.credential_routes import MATRIX, MODES, REM
 from airflow_coordination.values import errors
 from airflow_coordination.values.settings import Settings
 from scripts.docs_limits import LIMITS, TIMERS, Constant
-from scripts.docs_promises import MODELLED, PROMISES
+from scripts.docs_promises import PROMISES
 from tests.sent.operations import OPERATIONS
 from tests.sent.table import read
 
@@ -198,11 +198,6 @@ def promises() -> str:
     return table("", "promise", rows=PROMISES.items())
 
 
-def modelled_promises() -> str:
-    """Return the promises of what is not built yet."""
-    return table("", "promise", rows=MODELLED.items())
-
-
 def what_is_sent() -> str:
     """Return what the operations of a page of DynamoDB cost, as they were counted."""
     rows, columns = read(), ("DynamoDB", "DynamoDB, KiB", "read", "written", "written, theirs")
@@ -232,7 +227,6 @@ WRITERS: dict[str, Callable[[], str]] = {
     "remedies": remedies,
     "what is sent": what_is_sent,
     "promises": promises,
-    "promises that are modelled": modelled_promises,
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),

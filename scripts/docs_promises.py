@@ -39,6 +39,7 @@ PROMISES = {
     "S19": "No child is acquired before each parent that was unfinished at its creation has finished once.",
     "S20": "No child waits for parents that have finished, beyond the next sweep; none where all run this version.",
     "S21": "An overlay changes no reader's rows, whatever publishes, pauses or repeats meanwhile.",
+    "S24": "Ingest and reading go on when no duty ever runs.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
     "S27": "What follows an ending (`then=`) or a parking (`on_parked`) is done at least once, and never without it.",
     "S28": "A healthy lease is stolen only by who has asked for that very tenure, and after the time that it gave.",
@@ -71,14 +72,6 @@ PROMISES = {
     " them, pauses itself; nothing is counted twice, or from before a success, a pause or a resumption.",
 }
 """``docs/explanation/protocol.md`` explains them; the numbers that are missing belong to what is not built yet."""
-
-MODELLED = {
-    "S24": "Ingest and reading go on when no duty ever runs.",
-}
-"""Of overlays, which are not built: nothing but a model (``docs/explanation/model.md``) says yet that they can be kept.
-
-With the code a row goes to the others, and tests outside of the model are named after it.
-"""
 
 PARTLY = {"S13": "(It holds for what goes through `lease.deliver`. What a source does afterwards is S27.)"}
 """Where a promise ends."""

@@ -5,6 +5,8 @@ the partition is read, then its head records. A block can only become published 
 of its partition, or through a write of the tenure that wrote it. So a block of a tenure that is over, that
 is not staged when the partition is read, and that no head record read *after* that names (directly or as
 a predecessor), can never be published any more.
+
+Overlays, by which originals may go, are read after the listing and before the first partition: ``keeping`` says why.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from airflow_coordination.outputs.keeping import Keeping
 from airflow_coordination.outputs.layout import (
     ATTEMPT,
     BLOCK,
@@ -28,8 +31,7 @@ from airflow_coordination.outputs.layout import (
     partition_directory,
     place_of,
 )
-from airflow_coordination.outputs.manifests import references
-from airflow_coordination.outputs.published import follow, source_identifier
+from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
@@ -53,7 +55,7 @@ from airflow_coordination.systems.objects.storage import (
     write_bytes,
 )
 from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import was_copied
 from airflow_coordination.values.times import positive
 
@@ -182,6 +184,8 @@ class Collected:
     :param unmarked: attempt directories of this source from before markers named their store, of which this store
         cannot tell whether they are its own: it has forgotten their tenures, or it was a copy and remembers those of
         its original; never touched (the first twenty).
+    :param errors: what a person should look at: a replaced overlay that stays, because nothing else has rows that
+        readers need; overlays that cannot be read, so that no original goes.
     :param dry_run: whether nothing was deleted.
     """
 
@@ -195,6 +199,7 @@ class Collected:
     unknown: tuple[str, ...] = ()
     foreign: tuple[str, ...] = ()
     unmarked: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
     dry_run: bool = True
 
 
@@ -225,6 +230,7 @@ def collect(
     dry_run: bool = True,
     partition_prefix: str | None = None,
     unmarked_are_own: bool = False,
+    keep_originals: bool = True,
 ) -> Collected:
     """Delete the blocks of tenures that are over and that nothing refers to, or say what would be deleted.
 
@@ -239,6 +245,8 @@ def collect(
     :param partition_prefix: the source's prefix; the store's own by default.
     :param unmarked_are_own: take ``unmarked`` directories for this store's. Say so only if no other store ever wrote
         this source below this root: what another one published there would be deleted.
+    :param keep_originals: leave also the blocks that overlays cover which were published longer ago than
+        ``older_than``: code that knows no overlays reads them.
     :raises InvalidInputError: for an ``older_than`` that is negative or none, and for a store that is not open.
     :raises OutputError: when the storage cannot be used, or something may not be deleted; what may be, is.
     """
@@ -249,11 +257,14 @@ def collect(
         raise InvalidInputError("store", store, "is an address, not a store", "Give open_store(…) of it")
     place = normal_root(output_root)
     root = attempts_root(place)
-    collection = _Collection(
-        store, source_identifier(store, source, partition_prefix), root, older_than, unmarked_are_own=unmarked_are_own
-    )
-    for directory, attempts in _listed(root).items():
+    identifier, keeping = source_identifier(store, source, partition_prefix), Keeping(store, source, partition_prefix)
+    collection = _Collection(store, identifier, root, older_than, keeping, unmarked_are_own=unmarked_are_own)
+    listed = _listed(root)
+    if not keep_originals:
+        keeping.trust_overlays(older_than)
+    for directory, attempts in listed.items():
         collection.look_at(directory, attempts)
+    collection.leave_needed()
     collection.look_at_notes(place)
     return collection.carry_out(dry_run)
 
@@ -279,9 +290,17 @@ class _Collection:
     """Decides partition by partition, then deletes."""
 
     def __init__(
-        self, store: PartitionStore, source: str, root: str, older_than: timedelta, *, unmarked_are_own: bool
+        self,
+        store: PartitionStore,
+        source: str,
+        root: str,
+        older_than: timedelta,
+        keeping: Keeping,
+        *,
+        unmarked_are_own: bool,
     ) -> None:
         self._store, self._source, self._root, self._older_than = store, source, root, older_than
+        self._keeping = keeping
         self._unmarked_are_own = unmarked_are_own
         self._apart: dict[Standing, list[str]] = {Standing.FOREIGN: [], Standing.NOBODYS: []}
         self._to_mark: list[tuple[_Attempt, Marker]] = []
@@ -300,13 +319,21 @@ class _Collection:
         key = of_source[0][1].key
         partition = self._store.get(self._source, key)
         heads = list(every_head(self._store, self._source, key=key))
-        followed = self._followed(partition, heads)
+        followed = self._keeping.followed(partition, heads)
         for attempt, fence in self._own(of_source, partition):
             over = partition is not None and fence.token <= partition.token and not partition.held_under(fence)
             if over and followed is not None and self._old(attempt, heads):
                 self._take(attempt, followed)
             else:
                 self._kept += len(attempt.blocks)
+
+    def leave_needed(self) -> None:
+        """Leave what nobody follows, and nothing else has the rows of."""
+        needed = self._keeping.needed(address for address, _ in self._losers)
+        self._losers = [(address, contents) for address, contents in self._losers if address not in needed]
+        self._kept += len(needed)
+        attempts = {parent(address) for address in needed}
+        self._attempts = [attempt for attempt in self._attempts if attempt.address not in attempts]
 
     def look_at_notes(self, output_root: str) -> None:
         """Add the files of long notes that no ending has taken."""
@@ -353,6 +380,7 @@ class _Collection:
             unknown=tuple(self._unknown[:SAMPLE]),
             foreign=tuple(self._apart[Standing.FOREIGN][:SAMPLE]),
             unmarked=tuple(self._apart[Standing.NOBODYS][:SAMPLE]),
+            errors=tuple(self._keeping.errors),
             dry_run=dry_run,
         )
 
@@ -405,13 +433,6 @@ class _Collection:
         self._unknown.append(attempt.address)
         return None
 
-    def _followed(self, partition: Partition | None, heads: Iterable[HeadRecord]) -> set[str] | None:
-        """Return the places of blocks that readers or the next tenure may follow, ``None`` if that cannot be told."""
-        try:
-            return set(_places(partition, heads))
-        except CoordinationError:
-            return None
-
     def _old(self, attempt: _Attempt, heads: Iterable[HeadRecord]) -> bool:
         moments = [attempt.newest or datetime.now(UTC)]
         published = [head.published_at for head in heads if head.published_at]
@@ -437,12 +458,3 @@ def _noted(denied: dict[str, OutputError], address: str) -> Iterator[None]:
         if not isinstance(error.__cause__, PermissionError):
             raise
         denied.setdefault(address, error)
-
-
-def _places(partition: Partition | None, heads: Iterable[HeadRecord]) -> Iterator[str]:
-    if partition is None:
-        return
-    blocks = [*partition.staged, *(block for head in heads for block in head.blocks)]
-    starts = [(partition.source, partition.key, reference) for reference in references(blocks)]
-    for manifest in follow(starts):
-        yield place_of(manifest.directory)

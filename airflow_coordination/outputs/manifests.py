@@ -316,6 +316,8 @@ def write_trail(manifest: Manifest, own: Mapping[str, Manifest]) -> None:
     """
     try:
         links = _behind(manifest, own)
+        if not links:
+            return
         content = json.dumps([[link.address, link.digest] for link in links], separators=(",", ":"))
         write_bytes(trail_address(manifest.address), content.encode())
     except CoordinationError as error:
@@ -323,13 +325,18 @@ def write_trail(manifest: Manifest, own: Mapping[str, Manifest]) -> None:
 
 
 def _behind(manifest: Manifest, own: Mapping[str, Manifest]) -> Sequence[Reference]:
-    """Return the references behind a manifest, nearest first: walked to the nearest trail, and then taken from that."""
+    """Return the references behind a manifest, nearest first: walked to the nearest trail, and then taken from that.
+
+    Where one is gone they end: an overlay stands for it and for all behind it, and readers go no further.
+    """
     links: list[Reference] = []
     link = manifest.follows
     while link is not None and len(links) < MAX_LINKS:
-        links.append(link)
         known = [link.address] if link.address not in own else []
         trail, *content = read_many([trail_address(link.address), *known])
+        if content and isinstance(content[0], FileNotFoundError):
+            break
+        links.append(link)
         found = links_in(trail, manifest.source, manifest.key)
         if found:
             return [*links, *found][:MAX_LINKS]

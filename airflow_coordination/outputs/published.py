@@ -55,7 +55,7 @@ def published_manifests(
 def read_overlays(
     store: PartitionStore,
     source: str,
-    dataset: str,
+    dataset: str | None,
     partition_prefix: str | None = None,
     *,
     published_before: datetime | None = None,
@@ -65,6 +65,7 @@ def read_overlays(
     Groups' keys begin with their epoch, so those of earlier epochs are read first: when one of them has been given up,
     the later ones that it relied on were published before.
 
+    :param dataset: ``None`` for those of all datasets together: a block's digest is in one of them only.
     :param published_before: leave out what was published at this moment, by the store's clock, or later.
     :raises OutputError: when a manifest is missing or was changed.
     """
@@ -108,21 +109,21 @@ def published_accounting(
 
 
 def head_pages(
-    store: PartitionStore, source: str, dataset: str, within: Span | None = None
+    store: PartitionStore, source: str, dataset: str | None, within: Span | None = None
 ) -> Iterator[Sequence[HeadRecord]]:
-    """Yield the head records of one dataset, page by page.
+    """Yield the head records of one dataset, or of all for ``None``, page by page.
 
     :param within: only those with a moment in common with it, and those that have no interval.
     """
-    after: str | None = None
+    after: tuple[str, str | None] | tuple[None, None] = (None, None)
     narrowed: dict[str, Any] = {} if within is None else {"within": within}  # a store from elsewhere may not know of it
-    while page := store.heads(source, dataset=dataset, after=after, limit=PAGE, **narrowed):
+    while page := store.heads(source, dataset=dataset, after=after[0], limit=PAGE, after_dataset=after[1], **narrowed):
         for head in page:
             _check_kind(head)
         yield page
         if len(page) < PAGE:
             return
-        after = page[-1].key
+        after = (page[-1].key, page[-1].dataset if dataset is None else None)
 
 
 Start = tuple[str, str, Reference]
@@ -147,6 +148,24 @@ class Walk:
 
 
 @dataclass(frozen=True, slots=True)
+class DeadEnd:
+    """Where a walk ends nowhere: at a manifest that readers refuse or do not find, and that no overlay covers.
+
+    :param source: the stored identifier of the partition's source.
+    :param key: of the partition that has published it.
+    :param reference: to the manifest.
+    :param error: what readers are told.
+    :param unseen: whether storage has not said what is there.
+    """
+
+    source: str
+    key: str
+    reference: Reference
+    error: OutputError
+    unseen: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _End:
     """The position on a chain: the manifest to read next, and the partition that it must be of."""
 
@@ -156,12 +175,15 @@ class _End:
     reference: Reference
 
 
-def walks(starts: Sequence[Start], overlays: Overlays = NONE) -> list[Walk]:
+def walks(starts: Sequence[Start], overlays: Overlays = NONE, dead_ends: list[DeadEnd] | None = None) -> list[Walk]:
     """Walk from each start to the end of its chain or the first block that an overlay covers, whichever comes first.
 
     Each block is met once: where two starts lead to it, by the first. This is the only function that walks; readers,
     the collector, the check of schemas and compaction all go by it (promise S21). The chains are walked side by side.
     What the trails of long ones name is fetched in one round.
+
+    :param dead_ends: takes those; a walk ends there then.
+    :raises OutputError: at the first dead end, unless ``dead_ends`` takes it.
     """
     found = [Walk([]) for _ in starts]
     ends = [_End(number, *start) for number, start in enumerate(starts)]
@@ -173,14 +195,24 @@ def walks(starts: Sequence[Start], overlays: Overlays = NONE) -> list[Walk]:
         _fetch(ends, [walk.chain for walk in found], fetched)
         following = []
         for end in ends:
-            manifest = verified(fetched[end.reference.address], end.reference, end.source, end.key)
-            found[end.number].chain.append(manifest)
-            if manifest.follows:
+            manifest = _manifest(end, fetched[end.reference.address], dead_ends)
+            found[end.number].chain += [manifest] if manifest else []
+            if manifest and manifest.follows:
                 following.append(replace(end, reference=manifest.follows))
         for end in ends:
             fetched.pop(end.reference.address, None)
         ends = following
     return found
+
+
+def _manifest(end: _End, content: Content, dead_ends: list[DeadEnd] | None) -> Manifest | None:
+    try:
+        return verified(content, end.reference, end.source, end.key)
+    except OutputError as error:
+        if dead_ends is None:
+            raise
+        dead_ends.append(DeadEnd(end.source, end.key, end.reference, error, isinstance(content, OutputError)))
+        return None
 
 
 def _covered(end: _End, overlays: Overlays, found: Sequence[Walk]) -> bool:

@@ -13,7 +13,7 @@ import pytest
 from airflow_coordination.leases import Lease
 from airflow_coordination.spark import PartitionLease
 from scripts.docs_build import BUILT, PAGES, REFERENCE
-from scripts.docs_promises import MODELLED, PROMISES, ROOT, named_after
+from scripts.docs_promises import PROMISES, ROOT, named_after
 from tests.docs.test_inline_code import wrong_code
 from tests.docs.test_lease_names import unknown
 from tests.docs.test_links import FORBIDDEN, broken
@@ -37,7 +37,7 @@ def test_every_room_and_every_promise_with_each_of_its_tests_is_there(texts: dic
     assert tuple(rooms) == REFERENCE
     promises, _, tests = texts["promises.md"].partition("## The tests")
     counted = dict(re.findall(r"^\| \[(\w+)\]\(#\w+\) \|.*\| (\d+) \|$", promises, re.MULTILINE))
-    assert list(counted) == [*PROMISES, *MODELLED]
+    assert list(counted) == [*PROMISES]
     listed = re.findall(r"^  \* `(test_\w+)`$", tests, re.MULTILINE)
     assert len(listed) == sum(map(int, counted.values())) == len(list(named_after()))
 

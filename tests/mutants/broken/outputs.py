@@ -86,9 +86,9 @@ MUTANTS = (
     ),
     Mutant(
         "collector forgets staged blocks",
-        _COLLECTOR,
-        "blocks = [*partition.staged, *(block for head in heads for block in head.blocks)]",
-        "blocks = [block for head in heads for block in head.blocks]",
+        "outputs.keeping",
+        "follow([*staged, *starts_of(heads)], self._trusted)",
+        "follow(starts_of(heads), self._trusted)",
         "S12: blocks that the next ending will publish are deleted",
         _collected("test_s12_what_counts_survives_and_losers_go"),
     ),

@@ -86,11 +86,11 @@ def test_c1_another_prefix_by_hand_is_an_error_that_names_both(store, hook, tmp_
 
 
 def test_c1_readers_follow_the_stores_prefix(store, tmp_path, monkeypatch):
-    """C1: what they ask for is the prefixed source."""
+    """C1: what they ask for is the prefixed source, and what stands for blocks of it."""
     asked = []
     monkeypatch.setattr(type(store), "heads", lambda self, source, **_: asked.append(source) or [])
     assert published_manifests(store, "flights", "clean") == []
-    assert set(asked) == {compose_source("flights", "team", "PARTITION")}
+    assert set(asked) == {compose_source(name, "team", "PARTITION") for name in ("~merged/flights", "flights")}
 
 
 def test_c1_a_hook_carries_the_prefix_of_its_connection(block, hook, monkeypatch):
