@@ -282,11 +282,11 @@ def test_where_two_overlays_cover_a_block_the_later_epoch_has_it() -> None:
     assert place.overlay is second
 
 
-def test_without_its_overlays_a_dataset_is_as_before_while_originals_are_there(data: Dataset) -> None:
+def test_where_its_overlays_stand_for_nothing_any_more_a_dataset_is_as_before(data: Dataset) -> None:
     filled(data)
     compacted(data)
     collect(data.store, SOURCE, data.root, older_than=NOW, dry_run=False)
-    data.groups().people.retract(group(), by="ana", why="compaction is off")
+    let_go(data, [])
     assert groups(data).blocks == 1
     assert data.rows() == Counter("123456")
     assert all(not manifest.merged for manifest in published_manifests(data.store, SOURCE, DATASET))
