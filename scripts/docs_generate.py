@@ -183,9 +183,11 @@ def connection_fields() -> str:
 
 def commands() -> str:
     """Return the commands with their options."""
-    from airflow_coordination.cli.commands import COMMANDS, STORE_COMMANDS
+    from airflow_coordination.cli.commands import COMMANDS, GROUPS
 
-    named = [(each.name, each) for each in COMMANDS] + [(f"store {each.name}", each) for each in STORE_COMMANDS]
+    named = [(each.name, each) for each in COMMANDS] + [
+        (f"{group} {each.name}", each) for group, (_, those) in GROUPS.items() for each in those
+    ]
     rows = [
         (f"`{name}`", each.help, " ".join(f"`{_flag(option.flags)}`" for option in each.options))
         for name, each in named
@@ -228,6 +230,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "what is sent": what_is_sent,
     "promises": promises,
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
+    "PlanCompactionOperator": arguments("operators.plan_compaction", "PlanCompactionOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),
     "LeasedOperator": arguments("operators.leased_operator", "LeasedOperator"),

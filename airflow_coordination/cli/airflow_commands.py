@@ -13,7 +13,7 @@ from typing import Final
 from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
 
-from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command, Option
+from airflow_coordination.cli.commands import COMMANDS, GROUPS, STORE, Command, Option
 from airflow_coordination.cli.context import AirflowPlaces, CommandContext
 from airflow_coordination.cli.standalone import run, standalone_context
 from airflow_coordination.protocol.port import PartitionStore
@@ -26,9 +26,9 @@ _CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help":
 
 def get_cli_commands() -> list[GroupCommand]:
     """Return the provider's commands for Airflow's command line."""
-    store = GroupCommand("store", "The store's schema", [_airflow_command(command) for command in STORE_COMMANDS])
+    groups = [GroupCommand(name, told, list(map(_airflow_command, those))) for name, (told, those) in GROUPS.items()]
     commands = [_airflow_command(command) for command in COMMANDS]
-    return [GroupCommand("coordination", "Look after leased partitions", [*commands, store])]
+    return [GroupCommand("coordination", "Look after leased partitions", [*commands, *groups])]
 
 
 def _airflow_command(command: Command) -> ActionCommand:

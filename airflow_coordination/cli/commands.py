@@ -11,7 +11,7 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.subcommands import acting, looking, moving, roles, upkeep, watching
+from airflow_coordination.cli.subcommands import acting, compaction, looking, moving, roles, upkeep, watching
 from airflow_coordination.cli.subcommands.acting import finish_actions
 from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history
@@ -305,3 +305,62 @@ STORE_COMMANDS: Final = (
         _NEW_ID,
     ),
 )
+COMPACTION_COMMANDS: Final = (
+    Command(
+        "plan",
+        "Show what is merged next and why, and make groups of it claimable",
+        compaction.plan,
+        (
+            *_NAMED,
+            _option(
+                "--config",
+                action="append",
+                default=[],
+                metavar="JSON",
+                help="How a dataset is compacted; may be repeated (default: as in the last run)",
+            ),
+            _option(
+                "--ratio", type=float, help="The part of the workers' places (default: as in the last run, or 0.1)"
+            ),
+            _option("--max-slots", type=int, help="At most so many groups claimable or held at once"),
+            _option("--capacity", type=int, help="How many leases all workers can hold (default: those alive say so)"),
+            _option("--dry-run", action="store_true", help="Show what would begin and change nothing"),
+            _option("-y", "--yes", action="store_true", help="Do not ask"),
+        ),
+    ),
+    Command(
+        "run",
+        "Merge here what is claimable, with a Spark session of this process",
+        compaction.run,
+        (
+            SOURCE,
+            PREFIX,
+            _option("--output-root", required=True, metavar="ROOT", help="Where merged files are published"),
+            _option("--now", metavar="KEY", help="First make the groups claimable that have rows of this partition"),
+            _option("--max-groups", type=int, help="At most so many (default: until none is claimable)"),
+            _option("--master", default="local[*]", help="Of Spark (default: local[*])"),
+            _option("--by", help="With --now: who does it (default: the account you are logged in with)"),
+        ),
+    ),
+    Command("status", "How far each dataset is, what the next run takes, what has failed", compaction.status, _NAMED),
+    Command("explain", "Every chunk with the reason why it is merged, or is not", compaction.explain, _NAMED),
+    Command(
+        "off",
+        "Take back all that is merged of a dataset; readers read the originals again",
+        compaction.off,
+        (
+            SOURCE,
+            PREFIX,
+            _option("dataset", help="The dataset's name"),
+            _option("--why", required=True, help="The reason, kept in the audit"),
+            _option("--by", help="Who does it (default: the account you are logged in with)"),
+            _option("--dry-run", action="store_true", help="Look whether it can be done and change nothing"),
+            _option("-y", "--yes", action="store_true", help="Do not ask"),
+        ),
+    ),
+)
+GROUPS: Final = {
+    "store": ("The store's schema", STORE_COMMANDS),
+    "compaction": ("Small files merged beside ingest", COMPACTION_COMMANDS),
+}
+"""Commands with a word before their name."""

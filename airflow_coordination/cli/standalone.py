@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
-from airflow_coordination.cli.commands import COMMANDS, STORE, STORE_COMMANDS, Command
+from airflow_coordination.cli.commands import COMMANDS, GROUPS, STORE, Command
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.handover import STORE_VARIABLE
@@ -39,8 +39,8 @@ def parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m airflow_coordination", description="Look after partitions.")
     groups = parser.add_subparsers(metavar="COMMAND", required=True)
     _add(groups, COMMANDS)
-    store = groups.add_parser("store", help="The store's schema")
-    _add(store.add_subparsers(metavar="COMMAND", required=True), STORE_COMMANDS)
+    for name, (told, commands) in GROUPS.items():
+        _add(groups.add_parser(name, help=told).add_subparsers(metavar="COMMAND", required=True), commands)
     return parser
 
 

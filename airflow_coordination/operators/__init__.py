@@ -1,4 +1,4 @@
-"""Operators that create and process partitions, loaded when they are first used."""
+"""Operators that create and process partitions, and plan what is merged, loaded when they are first used."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators.plan_compaction import PlanCompactionOperator
     from airflow_coordination.operators.pyspark import LeasedPySparkOperator
     from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 
-__all__ = ["CreatePartitionsOperator", "LeasedPySparkOperator", "LeasedSparkSubmitOperator"]
+__all__ = ["CreatePartitionsOperator", "LeasedPySparkOperator", "LeasedSparkSubmitOperator", "PlanCompactionOperator"]
 
 _HOMES = {
     "CreatePartitionsOperator": "create_partitions",
     "LeasedPySparkOperator": "pyspark",
     "LeasedSparkSubmitOperator": "spark_submit",
+    "PlanCompactionOperator": "plan_compaction",
 }
 
 

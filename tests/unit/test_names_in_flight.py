@@ -9,7 +9,12 @@ from airflow_coordination.leases import Fence
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
 from airflow_coordination.monitoring.waiting.idleness import Idleness
-from airflow_coordination.operators import CreatePartitionsOperator, LeasedPySparkOperator, LeasedSparkSubmitOperator
+from airflow_coordination.operators import (
+    CreatePartitionsOperator,
+    LeasedPySparkOperator,
+    LeasedSparkSubmitOperator,
+    PlanCompactionOperator,
+)
 from airflow_coordination.sensors import PartitionsSensor
 from airflow_coordination.sensors.partitions import RescheduleMemory
 from airflow_coordination.submission.task_instance import TaskMemory
@@ -24,6 +29,7 @@ PATHS = {
     LeasedPySparkOperator: "operators.pyspark",
     LeasedSparkSubmitOperator: "operators.spark_submit",
     PartitionsSensor: "sensors.partitions",
+    PlanCompactionOperator: "operators.plan_compaction",
 }
 
 

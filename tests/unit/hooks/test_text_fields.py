@@ -5,8 +5,14 @@ from types import SimpleNamespace
 import pytest
 from airflow.sdk import DAG, task
 
+from airflow_coordination.compaction import CompactionConfig
 from airflow_coordination.leases import InvalidInputError
-from airflow_coordination.operators import CreatePartitionsOperator, LeasedPySparkOperator, LeasedSparkSubmitOperator
+from airflow_coordination.operators import (
+    CreatePartitionsOperator,
+    LeasedPySparkOperator,
+    LeasedSparkSubmitOperator,
+    PlanCompactionOperator,
+)
 from airflow_coordination.sensors import PartitionsSensor
 from airflow_coordination.values.hints import decode_hint, encode_hint
 
@@ -37,6 +43,11 @@ def test_a13_our_fields_are_text_in_a_dag_with_native_objects(text):
             LeasedSparkSubmitOperator(task_id="spark", application="j.py", application_args=["{{ text }}"], **leased),
             LeasedPySparkOperator(task_id="py", python_callable=job, op_args=["{{ text }}"], **leased),
         ]
+        plan = PlanCompactionOperator(
+            task_id="plan", of="{{ text }}", configs=[CompactionConfig("clean")], partition_prefix="{{ text }}"
+        )
+    plan.render_template_fields({"text": text})
+    assert (plan.of, plan.partition_prefix) == (text, text)
     for operator in operators:
         operator.render_template_fields({"text": text})
         fields = leased if "hint" in operator.template_fields else ours

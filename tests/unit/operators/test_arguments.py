@@ -4,9 +4,12 @@ import sys
 
 import pytest
 
+from airflow_coordination.compaction import CompactionConfig
 from airflow_coordination.leases import InvalidInputError, Settings, SettingsError
-from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator
+from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator, PlanCompactionOperator
 from airflow_coordination.sensors import PartitionsSensor
+
+CONFIG = CompactionConfig("clean")
 
 
 def leased(**arguments):
@@ -66,6 +69,24 @@ def leased(**arguments):
         ),
         (lambda: PartitionsSensor(task_id="s", source="flights", max_hints=0), "max_hints=0: is not above zero."),
         (
+            lambda: PlanCompactionOperator(task_id="p", of="flights", configs=[]),
+            "configs=[]: is no list of configurations. Give such as [CompactionConfig(",
+        ),
+        (
+            lambda: PlanCompactionOperator(task_id="p", of="flights", configs=["clean"]),
+            "configs='clean': is str, no CompactionConfig. Give such as",
+        ),
+        (
+            lambda: PlanCompactionOperator(
+                task_id="p", of="flights", configs=[CONFIG, CONFIG.from_json(CONFIG.to_json())]
+            ),
+            "compaction.dataset='clean': has two configurations",
+        ),
+        (
+            lambda: PlanCompactionOperator(task_id="p", of="flights", configs=[CONFIG], period=0),
+            "period=datetime.timedelta(0): is zero",
+        ),
+        (
             lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=["a"]),
             "supplier=['a']: cannot be called. Give a function with one parameter, the global",
         ),
@@ -97,6 +118,7 @@ def test_parsing_opens_no_store_and_no_connection(tmp_path, monkeypatch):
     leased()
     PartitionsSensor(task_id="s", source="flights")
     CreatePartitionsOperator(task_id="c", source="flights", supplier=lambda state: [])
+    PlanCompactionOperator(task_id="p", of="flights", configs=[CONFIG])
     LeasedSparkSubmitOperator.partial(task_id="p", source="flights", application="job.py").expand(hint=["a"])
     assert opened == []
 

@@ -1,0 +1,200 @@
+"""The planner ``compactSegments``: looks under a lease of its own, and makes groups claimable. One for each source."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from airflow_coordination.duties.compaction.plan import Plan, State, Task, plan
+from airflow_coordination.duties.compaction.remembered import Remembered
+from airflow_coordination.duties.compaction.snapshot import Snapshot, look, newest_tenures
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.lease import Lease
+from airflow_coordination.outputs.overlays import merged_source
+from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
+from airflow_coordination.planning.compaction.slots import CompactionSlots
+from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
+
+log = logging.getLogger(__name__)
+
+DUTIES: Final = "~duties"
+"""The source whose partitions are what happens by itself."""
+COMPACT: Final = "compactSegments"
+"""The duty's name, as Druid calls it; who resets groups in the audit."""
+PERIOD: Final = timedelta(minutes=30)
+_NO_LIMIT: Final = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a run has done.
+
+    :param plan: what was planned; ``None`` when there was no need to look, or somebody else plans.
+    :param begun: the keys of the groups that it has made claimable, the newest chunk first.
+    :param moved: those that somebody has changed since they were read; the next run looks again.
+    :param rival: who plans at this moment, if it is somebody else.
+    :param rival_until: when that lease ends unless it is renewed, by the store's clock.
+    """
+
+    plan: Plan | None = None
+    begun: tuple[str, ...] = ()
+    moved: tuple[str, ...] = ()
+    rival: str | None = None
+    rival_until: datetime | None = None
+
+
+class Planner:
+    """Plans the compaction of one source.
+
+    :param coordinator: of the source whose partitions have published.
+    :param slots: how many groups may be claimable or held at once; as in the last run if left out.
+    :param period: from one run to the next; groups that have failed wait for so many of them.
+    """
+
+    def __init__(
+        self, coordinator: SourceCoordinator, slots: CompactionSlots | None = None, period: timedelta = PERIOD
+    ) -> None:
+        self.coordinator, self._slots, self._period = coordinator, slots, period
+        self.groups = _beside(coordinator, merged_source(coordinator.source))
+        self.duties = _beside(coordinator, DUTIES)
+        self.key = f"{COMPACT}|{coordinator.source}"
+
+    def remembered(self) -> Remembered:
+        """Return what the last run has left."""
+        found = self.duties.partition(self.key)
+        return Remembered.from_json(found.progress_state if found else None)
+
+    def configs(self) -> list[CompactionConfig]:
+        """Return the configurations of the last run.
+
+        :raises InvalidInputError: when there was none.
+        """
+        found = self.remembered().configs()
+        if not found:
+            problem = f"are not known of source {shown(self.coordinator.source)}: nothing has been planned yet"
+            raise InvalidInputError("configs", found, problem, "Run PlanCompactionOperator, or give --config")
+        return found
+
+    def snapshot(self, datasets: Iterable[str]) -> Snapshot:
+        """Read everything of some datasets."""
+        return look(self.coordinator, self.groups, datasets, newest_tenures(self.coordinator))
+
+    def look(self, configs: Iterable[CompactionConfig] | None = None) -> Plan:
+        """Return what a run would do now, and do nothing.
+
+        :param configs: how datasets are compacted; those of the last run if left out.
+        :raises InvalidInputError: when there are none, or two for one dataset.
+        :raises OutputError: when the manifest of an overlay is missing or was changed.
+        """
+        chosen = self.configs() if configs is None else list(by_dataset(configs).values())
+        return self._plan(chosen, self.remembered(), newest_tenures(self.coordinator))
+
+    def run(self, configs: Iterable[CompactionConfig], *, full: bool = False) -> Planned:
+        """Plan under the lease, and make groups claimable.
+
+        Where nothing was published since the last run, nothing waits and the configuration is as it was, three requests
+        are all that is sent.
+
+        :param configs: how datasets are compacted.
+        :param full: look at everything, whatever the history says.
+        :raises InvalidInputError: when two configurations are for one dataset, or one is too long for a payload.
+        :raises OutputError: when the manifest of an overlay is missing or was changed.
+        :raises PartitionNotOwnedError: when the planner's lease was lost meanwhile.
+        """
+        wanted = by_dataset(configs)
+        if not full and not self._is_news(self.remembered(), wanted):
+            log.info("Source %s: nothing new to compact.", shown(self.coordinator.source))
+            return Planned()
+        with self.leased() as lease:
+            if lease is not None:
+                return self._run_leased(lease, wanted, full)
+        found = self.duties.partition(self.key)
+        return Planned(rival=found.owner if found else None, rival_until=found.ownership_timeout if found else None)
+
+    @contextmanager
+    def leased(self) -> Iterator[Lease | None]:
+        """Hold the planner's lease, renewed, for as long as the block lasts; ``None`` while somebody else has it."""
+        lease = self._acquired()
+        if lease is None:
+            yield None
+            return
+        try:
+            with self.duties.heartbeat(lease):
+                yield lease
+        finally:
+            if lease.ending is None:
+                with suppress(CoordinationError):  # it ends by itself; what was planned, or is the matter, counts more
+                    self.duties.give_up(lease)
+
+    def _is_news(self, remembered: Remembered, configs: Mapping[str, CompactionConfig]) -> bool:
+        history = newest_tenures(self.coordinator)
+        return remembered.is_news(history, configs, self.coordinator.store.now())
+
+    def _run_leased(self, lease: Lease, configs: Mapping[str, CompactionConfig], full: bool) -> Planned:
+        remembered = Remembered.from_json(lease.partition.progress_state)
+        history = newest_tenures(self.coordinator)
+        if not full and not remembered.is_news(history, configs, self.coordinator.store.now()):
+            return Planned()  # another planner was faster
+        made = self._plan(list(configs.values()), remembered, history)
+        begun, moved = self.carry_out(made.begins)
+        kept = dataclasses.replace(made.remembered, waits=made.remembered.waits or bool(moved))
+        self.duties.save_progress_state(lease, _with_others(kept, remembered).to_json())
+        return Planned(plan=made, begun=begun, moved=moved)
+
+    def _plan(self, configs: list[CompactionConfig], remembered: Remembered, history: str | None) -> Plan:
+        seen = look(self.coordinator, self.groups, [config.dataset for config in configs], history)
+        return plan(seen, configs, self._slots or remembered.slots, remembered, self._period)
+
+    def carry_out(self, tasks: Sequence[Task], by: str = COMPACT) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Reset what has merged before, as it was seen, then create what is new and refresh the payloads of the rest.
+
+        Killed in between, groups that were reset are claimable with the payload of before, which is work, too.
+
+        :param by: who asks, for the audit.
+        :return: the keys of those that are claimable now, and of those that somebody has changed since.
+        """
+        moved = [task.key for task in tasks if task.state is State.RESET and not self._reset(task, by)]
+        begin = [task for task in tasks if task.key not in moved]
+        self.groups.create_partitions(
+            PartitionIdentifier(task.key, task.work.to_payload(), task.work.priority) for task in begin
+        )
+        return tuple(task.key for task in begin), tuple(moved)
+
+    def _reset(self, task: Task, by: str) -> bool:
+        try:
+            self.groups.people.reset(task.key, by, task.reason, task.seen)
+        except PartitionUpdateError as error:
+            log.info("Group %s is left for the next run: %s", shown(task.key), error)
+            return False
+        return True
+
+    def _acquired(self) -> Lease | None:
+        lease = self.duties.acquire_partition(self.key)
+        if lease is None and self.duties.create_partitions([self.key]).created:
+            lease = self.duties.acquire_partition(self.key)
+        return lease
+
+
+def _beside(coordinator: SourceCoordinator, source: str) -> SourceCoordinator:
+    """Return a coordinator of another source of the same store, for the same owner; its leases are never parked."""
+    settings = dataclasses.replace(coordinator.settings, max_lost_leases=_NO_LIMIT)
+    return SourceCoordinator(
+        coordinator.store,
+        source,
+        coordinator.owner.text,
+        coordinator.partition_prefix,
+        settings=settings,
+        metrics=coordinator.metrics,
+    )
+
+
+def _with_others(kept: Remembered, before: Remembered) -> Remembered:
+    """Return what is remembered, with the epochs of datasets that this run was not asked about."""
+    return dataclasses.replace(kept, datasets={**before.datasets, **kept.datasets})

@@ -1,0 +1,125 @@
+"""What the planner of a source remembers from one run to the next: its progress, kept under its lease."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from airflow_coordination.planning.compaction.configuration import CompactionConfig
+from airflow_coordination.planning.compaction.fingerprint import fingerprint
+from airflow_coordination.planning.compaction.slots import CompactionSlots
+from airflow_coordination.planning.compaction.tracker import RETRIES, Failures
+from airflow_coordination.planning.intervals import written
+
+_ONE: Final = CompactionSlots()
+A_DAY: Final = timedelta(days=1)
+"""So long after a full look there is another one, whatever the history says: a retract is in no history."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a dataset.
+
+    :param epoch: counted up when other blocks are merged together than before.
+    :param config: the configuration of the last run, as JSON values.
+    """
+
+    epoch: int
+    config: Mapping[str, Any]
+
+    @property
+    def settings(self) -> CompactionConfig:
+        """The configuration of the last run."""
+        return CompactionConfig.from_json(self.config, "planner.config")
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """How often a group was parked since its last success.
+
+    :param number: how often it was let go on after it.
+    :param failures: how often it has failed before.
+    """
+
+    number: int = 0
+    failures: int = 0
+
+    def at(self, parked: datetime, failed: int, why: str) -> tuple[Failures, int]:
+        """Return what the tracker makes of it, and how often the group has failed in all.
+
+        :param parked: when it was parked last.
+        :param failed: how often it has failed in this round.
+        """
+        return Failures(RETRIES + 1 + self.number, parked, why), self.failures + failed
+
+
+def told(failures: Failures, number: int, period: timedelta) -> str:
+    """Return how often a group has failed and when it is tried again, for people."""
+    times = "once" if number == 1 else f"{number} times"
+    why = f" with {failures.why.rstrip('.')}" if failures.why else ""
+    return f"failed {times}{why}, next try at {written(failures.next_try(period))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """All of it.
+
+    :param seen: a digest of the newest tenures that the last look has seen; empty before the first.
+    :param looked_at: when everything was looked at last, by the store's clock.
+    :param waits: whether something was left then for a later run.
+    :param datasets: by their names.
+    :param parked: the groups that are parked, by key.
+    :param slots: those of the last run, for people who look.
+    """
+
+    seen: str = ""
+    looked_at: datetime | None = None
+    waits: bool = False
+    datasets: Mapping[str, Known] = field(default_factory=dict)
+    parked: Mapping[str, Rounds] = field(default_factory=dict)
+    slots: CompactionSlots = _ONE
+
+    def is_news(self, seen: str | None, configs: Mapping[str, CompactionConfig], now: datetime) -> bool:
+        """Return whether everything has to be looked at.
+
+        :param seen: a digest of the newest tenures now; ``None`` where the store has no history.
+        :param configs: the configurations of now, by dataset.
+        """
+        if self.waits or seen is None or seen != self.seen or self.looked_at is None:
+            return True
+        said = {name: fingerprint(known.config) for name, known in self.datasets.items()}
+        wanted = {name: fingerprint(config.to_json()) for name, config in configs.items()}
+        return any(said.get(name) != text for name, text in wanted.items()) or now - self.looked_at >= A_DAY
+
+    def configs(self) -> list[CompactionConfig]:
+        """Return the configurations of the last run."""
+        return [known.settings for known in self.datasets.values()]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as it is stored; a function that counts places is not."""
+        capacity = self.slots.capacity
+        return {
+            "seen": self.seen,
+            "looked_at": self.looked_at.isoformat() if self.looked_at else None,
+            "waits": self.waits,
+            "datasets": {name: [known.epoch, dict(known.config)] for name, known in self.datasets.items()},
+            "parked": {key: [rounds.number, rounds.failures] for key, rounds in self.parked.items()},
+            "slots": [self.slots.ratio, self.slots.max_slots, None if callable(capacity) else capacity],
+        }
+
+    @classmethod
+    def from_json(cls, said: Mapping[str, Any] | None) -> Remembered:
+        """Return what is stored; nothing before the first run."""
+        if not said:
+            return cls()
+        at = said.get("looked_at")
+        return cls(
+            seen=str(said.get("seen", "")),
+            looked_at=datetime.fromisoformat(at) if at else None,
+            waits=bool(said.get("waits")),
+            datasets={name: Known(*known) for name, known in said.get("datasets", {}).items()},
+            parked={key: Rounds(*rounds) for key, rounds in said.get("parked", {}).items()},
+            slots=CompactionSlots(*said.get("slots", ())),
+        )
