@@ -11,7 +11,7 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.subcommands import acting, compaction, looking, moving, roles, upkeep, watching
+from airflow_coordination.cli.subcommands import acting, compaction, looking, moving, outputs, roles, upkeep, watching
 from airflow_coordination.cli.subcommands.acting import finish_actions
 from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history
@@ -167,6 +167,26 @@ _IMPORT_KCL: Final = (
     _option("--dry-run", action="store_true", help="Say what would be taken over, and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
 )
+_COLLECT: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--output-root", metavar="ROOT", required=True, help="The directory of all blocks of the source"),
+    _option(
+        "--older-than",
+        default="1d",
+        metavar="AGE",
+        help="Leave what was written, replaced or merged more recently: longer than any reader reads (default: 1d)",
+    ),
+    _option("--keep-originals", action="store_true", help="Leave also what was merged, where outputs are enabled"),
+    _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    OUTPUT,
+)
+_ENABLE: Final = (
+    _option("what", choices=("outputs",), help="outputs: what was merged may go"),
+    _option("--dry-run", action="store_true", help="Say what is in the way, and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+)
 _WATCH: Final = (
     SOURCE,
     PREFIX,
@@ -304,6 +324,7 @@ STORE_COMMANDS: Final = (
         upkeep.new_id,
         _NEW_ID,
     ),
+    Command("enable", "Keep code out that knows no overlays, so that originals may go", outputs.enable, _ENABLE),
 )
 COMPACTION_COMMANDS: Final = (
     Command(
@@ -359,8 +380,17 @@ COMPACTION_COMMANDS: Final = (
         ),
     ),
 )
+OUTPUTS_COMMANDS: Final = (
+    Command(
+        "collect",
+        "Delete the files that no reader can follow, of a source and of what was merged of it",
+        outputs.collect_outputs,
+        _COLLECT,
+    ),
+)
 GROUPS: Final = {
     "store": ("The store's schema", STORE_COMMANDS),
     "compaction": ("Small files merged beside ingest", COMPACTION_COMMANDS),
+    "outputs": ("What was published", OUTPUTS_COMMANDS),
 }
 """Commands with a word before their name."""

@@ -230,7 +230,7 @@ def collect(
     dry_run: bool = True,
     partition_prefix: str | None = None,
     unmarked_are_own: bool = False,
-    keep_originals: bool = True,
+    keep_originals: bool | None = None,
 ) -> Collected:
     """Delete the blocks of tenures that are over and that nothing refers to, or say what would be deleted.
 
@@ -246,7 +246,8 @@ def collect(
     :param unmarked_are_own: take ``unmarked`` directories for this store's. Say so only if no other store ever wrote
         this source below this root: what another one published there would be deleted.
     :param keep_originals: leave also the blocks that overlays cover which were published longer ago than
-        ``older_than``: code that knows no overlays reads them.
+        ``older_than``, because code that knows no overlays reads them; by default until the store keeps such code out
+        (``store enable outputs``). Say ``False`` before that only if there is no such code.
     :raises InvalidInputError: for an ``older_than`` that is negative or none, and for a store that is not open.
     :raises OutputError: when the storage cannot be used, or something may not be deleted; what may be, is.
     """
@@ -260,13 +261,18 @@ def collect(
     identifier, keeping = source_identifier(store, source, partition_prefix), Keeping(store, source, partition_prefix)
     collection = _Collection(store, identifier, root, older_than, keeping, unmarked_are_own=unmarked_are_own)
     listed = _listed(root)
-    if not keep_originals:
+    if keep_originals is False or (keep_originals is None and _outputs_enabled(store)):
         keeping.trust_overlays(older_than)
     for directory, attempts in listed.items():
         collection.look_at(directory, attempts)
     collection.leave_needed()
     collection.look_at_notes(place)
     return collection.carry_out(dry_run)
+
+
+def _outputs_enabled(store: PartitionStore) -> bool:
+    enabling = parts_of(store).enabling
+    return enabling is not None and enabling.outputs_enabled()
 
 
 def _listed(root: str) -> dict[str, list[_Attempt]]:

@@ -268,6 +268,19 @@ class Sums(Protocol):
         """Return what became of the records of all partitions together, tombstones left out."""
 
 
+class Enabling(Protocol):
+    """Part of a store that keeps out code that knows no overlays, once a person has said so (promise S16).
+
+    Such code reads originals, so none may go before. Nothing takes it back: originals may be gone then.
+    """
+
+    def outputs_enabled(self) -> bool:
+        """Return whether only code that looks through overlays may open this store; asked anew each time."""
+
+    def enable_outputs(self) -> None:
+        """Let only such code open it from now on. Idempotent."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreParts:
     """What a store has beside leases; ``None`` where it has not.
@@ -277,6 +290,7 @@ class StoreParts:
     :param history: a row of each tenure.
     :param follow_ups: notes of what follows endings and parkings.
     :param sums: the accounting of a source in one request.
+    :param enabling: keeping out code that knows no overlays.
     """
 
     fused: FusedSteps | None = None
@@ -284,6 +298,7 @@ class StoreParts:
     history: History | None = None
     follow_ups: FollowUps | None = None
     sums: Sums | None = None
+    enabling: Enabling | None = None
 
 
 def parts_of(store: PartitionStore) -> StoreParts:

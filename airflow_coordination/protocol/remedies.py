@@ -51,6 +51,14 @@ def shell_of(store: PartitionStore) -> Shell:
     return Shell(store=_option("--conn-id", connection))
 
 
+def of_store(name: str, shell: Shell) -> str:
+    """Return a command that is about no source, as a person types it into a shell.
+
+    :param name: its words, ``"store migrate"`` for example.
+    """
+    return shlex.join([*shell.program, *name.split(), *shell.store])
+
+
 class OfSource(Protocol):
     """Whoever works on one source of a store."""
 

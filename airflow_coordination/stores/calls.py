@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from airflow_coordination.values.errors import (
     OutcomeUnknownError,
@@ -68,6 +69,10 @@ def one_line(reason: object) -> str:
     return text.splitlines()[0] if text else type(reason).__name__
 
 
+THROUGH_OVERLAYS: Final = 12
+"""The first schema all of whose code looks through overlays. ``store enable outputs`` makes a store readable by it."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreFacts:
     """A store's id and schema version.
@@ -80,6 +85,11 @@ class StoreFacts:
     store_id: str
     schema_version: int
     readable_by: int
+
+    @property
+    def outputs_enabled(self) -> bool:
+        """Whether code that knows no overlays is kept out."""
+        return self.readable_by >= THROUGH_OVERLAYS
 
 
 def check(facts: StoreFacts, description: str, *, known: int, oldest: int) -> None:

@@ -126,10 +126,11 @@ class InMemoryStore:
         self._lock = threading.Lock()
         self._sources: dict[str, StoredSource] = {}
         self._registered: dict[str, dict[str, Any]] = {}
+        self._enabled: set[str] = set()  # shared with its twins, as everything is
 
     def parts(self) -> StoreParts:
         """Return what this store has beside leases; sums are left to who reads every partition."""
-        return StoreParts(fused=self, pauses=self, history=self, follow_ups=self)
+        return StoreParts(fused=self, pauses=self, history=self, follow_ups=self, enabling=self)
 
     def shared(self) -> InMemoryStore:
         """Return the same store, with a partition prefix of its own."""
@@ -163,6 +164,16 @@ class InMemoryStore:
         """Check that this process may use the store; there is no schema to create."""
         with self._step():
             pass
+
+    def outputs_enabled(self) -> bool:
+        """Return whether a person has said that originals may go; there is no older code in this process."""
+        with self._step():
+            return "outputs" in self._enabled
+
+    def enable_outputs(self) -> None:
+        """Note that originals may go."""
+        with self._step():
+            self._enabled.add("outputs")
 
     def close(self) -> None:
         """Do nothing: the partitions live as long as the object."""

@@ -64,6 +64,7 @@ class ForwardingStore:
             history=None if has.history is None else self,
             follow_ups=None if has.follow_ups is None else self,
             sums=None if has.sums is None else self,
+            enabling=None if has.enabling is None else self,
         )
 
     @property
@@ -212,3 +213,11 @@ class ForwardingStore:
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:  # noqa: D102
         return self.forward("audit", lambda: self.store.audit(source, key))
+
+    def outputs_enabled(self) -> bool:  # noqa: D102
+        enabling = there(parts_of(self.store).enabling)
+        return self.forward("outputs_enabled", enabling.outputs_enabled)
+
+    def enable_outputs(self) -> None:  # noqa: D102
+        enabling = there(parts_of(self.store).enabling)
+        self.forward("enable_outputs", enabling.enable_outputs)

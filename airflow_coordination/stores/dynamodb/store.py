@@ -45,6 +45,7 @@ from airflow_coordination.stores.dynamodb.queue import Queue, Sweeping
 from airflow_coordination.stores.dynamodb.requests import ServiceClock, Table
 from airflow_coordination.stores.dynamodb.setup.table import (
     Layout,
+    enable_outputs,
     layout_of,
     make_table,
     read_facts,
@@ -108,7 +109,7 @@ class DynamoDBStore(Beside):
     def parts(self) -> StoreParts:
         """Return what this store has beside leases: no fused step, and a history where its options ask for one."""
         history = None if self.options.history_retention is None else self
-        return StoreParts(pauses=self, history=history, follow_ups=self)
+        return StoreParts(pauses=self, history=history, follow_ups=self, enabling=self)
 
     @property
     def store_id(self) -> str:
@@ -139,6 +140,14 @@ class DynamoDBStore(Beside):
         Takeover(self.table).run()
         write_facts(self.table, self._layout)
         self._facts = read_facts(self.table)
+
+    def outputs_enabled(self) -> bool:
+        """Return whether code that knows no overlays is kept out."""
+        return read_facts(self.table).outputs_enabled
+
+    def enable_outputs(self) -> None:
+        """Keep out code that knows no overlays."""
+        enable_outputs(self.table)
 
     def close(self) -> None:
         """Bring what was counted, and give the connections back."""

@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.stores.calls import Call, StoreFacts, check, no_schema
+from airflow_coordination.stores.calls import THROUGH_OVERLAYS, Call, StoreFacts, check, no_schema
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.indexes import FAMILIES, FOLLOWED, VIEWS, build_beside_writers, shut_writers_out
@@ -71,6 +71,16 @@ def give_new_id(database: Database) -> str:
     return new
 
 
+def enable_outputs(database: Database) -> None:
+    """Keep out code that knows no overlays.
+
+    :raises SettingsError: when this role may not.
+    """
+    with database.setting_up() as connection:
+        raised = f"readable_by = {THROUGH_OVERLAYS} WHERE readable_by < {THROUGH_OVERLAYS}"
+        connection.exec_driver_sql(f"UPDATE {META} SET {raised}")
+
+
 def _stored(connection: Connection) -> StoreFacts | None:
     from sqlalchemy import inspect
 
@@ -81,8 +91,9 @@ def _stored(connection: Connection) -> StoreFacts | None:
 
 
 def _write_facts(connection: Connection, facts: StoreFacts | None) -> None:
-    versions = f"schema_version = {SCHEMA_VERSION}, readable_by = {READABLE_BY}"
     if facts is not None:
+        readable_by = max(READABLE_BY, facts.readable_by)  # a person may have raised it
+        versions = f"schema_version = {SCHEMA_VERSION}, readable_by = {readable_by}"
         connection.exec_driver_sql(f"UPDATE {META} SET {versions}")
         return
     values = f"1, '{secrets.token_hex(8)}', {SCHEMA_VERSION}, {READABLE_BY}, 0"

@@ -43,7 +43,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.columns import moment, partition_of, pause_of_row
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
-from airflow_coordination.stores.sql.schema import give_new_id, set_up
+from airflow_coordination.stores.sql.schema import enable_outputs, give_new_id, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, create, read, writes
 from airflow_coordination.stores.sql.statements.step import parameters
 from airflow_coordination.stores.sql.steps import (
@@ -139,7 +139,7 @@ class SqlStore(SqlReading):
     def parts(self) -> StoreParts:
         """Return what this store has beside leases: all, but a history where ``history_retention=off``."""
         history = None if self.database.history_retention is None else self
-        return StoreParts(fused=self, pauses=self, history=history, follow_ups=self, sums=self)
+        return StoreParts(fused=self, pauses=self, history=history, follow_ups=self, sums=self, enabling=self)
 
     @property
     @abstractmethod
@@ -163,6 +163,17 @@ class SqlStore(SqlReading):
         give_new_id(self.database)
         self._facts = None
         return self.store_id
+
+    def outputs_enabled(self) -> bool:
+        """Return whether code that knows no overlays is kept out."""
+        return read_facts(self.database, self.description).outputs_enabled
+
+    def enable_outputs(self) -> None:
+        """Keep out code that knows no overlays.
+
+        :raises SettingsError: when this role may not.
+        """
+        enable_outputs(self.database)
 
     def close(self) -> None:
         """Give this process's connections back."""

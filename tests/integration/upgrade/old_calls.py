@@ -14,6 +14,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from airflow_coordination.leases.clock import SystemClock
@@ -197,6 +198,35 @@ class Calls:
     def manifest(self, text: str) -> list[str]:
         """The files that a manifest names."""
         return [file.path for file in Manifest.from_bytes(text.encode(), "/out/block/_manifest.json").files]
+
+    def publish(self, root: str, key: str, rows: list[str], mode: str) -> None:
+        """Acquire a partition that is due, write a block of rows, and complete it."""
+        from airflow_coordination.outputs import Attempt, Reference
+
+        store, lease = self._one.store, self._one.acquire_partition(key)
+        heads = store.heads("flights|PARTITION", "clean", key) if mode == "append" else ()
+        follows = [Reference(block.address, block.digest) for head in heads for block in head.blocks]
+        attempt = Attempt(root, "flights|PARTITION", key, lease.fence, store.store_id)
+        opened = attempt.open("clean")
+        Path(opened.path).mkdir(parents=True)
+        (Path(opened.path) / "part-0.json").write_text("".join(json.dumps({"row": row}) + "\n" for row in rows))
+        given: Any = {"mode": mode, "follows": follows[-1] if follows else None, "file_format": "json"}
+        self._one.complete(lease, [attempt.finish(opened, **given)])
+
+    def rows(self) -> list[str]:
+        """What a reader finds."""
+        from airflow_coordination.outputs import published_manifests
+
+        manifests = published_manifests(self._one.store, "flights", "clean")
+        files = [Path(each.directory) / file.path for each in manifests for file in each.files]
+        return sorted(json.loads(line)["row"] for file in files for line in file.read_text().splitlines())
+
+    def collect(self, root: str, source: str) -> int:
+        """How many blocks the collector has deleted, without any margin."""
+        from airflow_coordination.outputs import collect
+
+        older_than = timedelta(0)
+        return int(collect(self._one.store, source, root, older_than=older_than, dry_run=False).blocks)
 
     def manifest_of(self, schema: str | None) -> str:
         """A manifest as this code writes it."""

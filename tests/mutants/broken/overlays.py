@@ -121,7 +121,7 @@ MUTANTS = (
     Mutant(
         "originals go unless it is told",
         "outputs.collector",
-        "    if not keep_originals:\n",
+        "    if keep_originals is False or (keep_originals is None and _outputs_enabled(store)):\n",
         "    if True:\n",
         "S16: code that knows no overlays finds nothing where it reads",
         _kept("test_originals_stay_unless_it_is_told"),
@@ -173,5 +173,29 @@ MUTANTS = (
         "",
         "S24: who adds to a collected block is warned of nothing, again and again",
         _kept("test_s24_who_adds_to_what_is_gone_writes_its_trail_without_a_word"),
+    ),
+    Mutant(
+        "a migration lets older code in again",
+        "stores.sql.schema",
+        "readable_by = max(READABLE_BY, facts.readable_by)",
+        "readable_by = READABLE_BY",
+        "S16: code that knows no overlays opens a store whose originals are gone",
+        Tested("tests/unit/cli/test_outputs.py::test_s16_a_migration_leaves_outputs_enabled"),
+    ),
+    Mutant(
+        "originals go before a person has said so",
+        "outputs.collector",
+        "    return enabling is not None and enabling.outputs_enabled()\n",
+        "    return enabling is not None\n",
+        "S16: code that knows no overlays finds nothing where it reads",
+        _kept("test_originals_stay_unless_it_is_told"),
+    ),
+    Mutant(
+        "names of users are in nobody's way",
+        "outputs.enabling",
+        "            check_upkeep(source)\n",
+        "            pass\n",
+        "a user's source is taken for what was merged of another one",
+        Tested("tests/unit/cli/test_outputs.py::test_names_of_users_that_begin_as_ours_are_in_the_way"),
     ),
 )

@@ -1,0 +1,109 @@
+"""``outputs collect`` and ``store enable outputs``: what was published and is needed no more goes."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Mapping
+from datetime import timedelta
+
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.subcommands.acting import age_of, agreed
+from airflow_coordination.monitoring.owners import held_for
+from airflow_coordination.outputs.collector import Collected, collect
+from airflow_coordination.outputs.enabling import check_names, enabling_of
+from airflow_coordination.outputs.overlays import is_upkeep, merged_source
+from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.remedies import of_store, shell_of
+from airflow_coordination.values.names import split_source
+
+
+def collect_outputs(context: CommandContext, args: Namespace) -> int:
+    """Delete what no reader can follow, of a source and of what was merged of it; return 1 if a person has to look.
+
+    :raises SettingsError: when the age is none, or there is nobody to ask.
+    :raises OutputError: when the storage cannot be used, or something may not be deleted; what may be, is.
+    """
+    context.coordinator(args.source, args.partition_prefix)
+    age_of(args.older_than, "--older-than")
+    found = _collected(context, args, dry_run=args.dry_run or not args.yes)
+    print_rows([_row(source, each) for source, each in found.items()], args.output)
+    _tell_originals(context, args)
+    gone = any(each.blocks or each.lists or each.uploads for each in found.values())
+    asked, about = args.dry_run or (gone and not args.yes), _about(args, found)
+    if asked and agreed(args, f"delete {about}", f"Delete {about}? No reader can follow them.", context.store):
+        found = _collected(context, args, dry_run=False)
+    if not any(each.dry_run for each in found.values()):
+        say(f"Done: deleted {_about(args, found)}.")
+    elif not asked:
+        say("There is nothing to delete.")
+    for error in (error for each in found.values() for error in each.errors):
+        say(f"Error: {error}")
+    return int(any(each.errors for each in found.values()))
+
+
+def _collected(context: CommandContext, args: Namespace, *, dry_run: bool) -> Mapping[str, Collected]:
+    sources = [args.source] if is_upkeep(args.source) else [args.source, merged_source(args.source)]
+    return {
+        source: collect(
+            context.store,
+            source,
+            args.output_root,
+            older_than=age_of(args.older_than, "--older-than"),
+            dry_run=dry_run,
+            partition_prefix=args.partition_prefix,
+            keep_originals=True if args.keep_originals else None,
+        )
+        for source in sources
+    }
+
+
+def _about(args: Namespace, found: Mapping[str, Collected]) -> str:
+    blocks = sum(each.blocks for each in found.values())
+    return f"{blocks} block(s) of source {args.source} below {args.output_root}"
+
+
+def _row(source: str, found: Collected) -> Row:
+    counted = ("blocks", "files", "bytes", "uploads", "lists", "kept")
+    named = ("foreign", "unmarked", "unknown", "errors")
+    return (
+        {"source": source}
+        | {name: getattr(found, name) for name in counted}
+        | {name: len(getattr(found, name)) for name in named}
+    )
+
+
+def _tell_originals(context: CommandContext, args: Namespace) -> None:
+    """Say why the blocks that were merged stay, where some were."""
+    enabling = parts_of(context.store).enabling
+    known = {split_source(identifier)[1] for identifier, _ in context.store.sources()}
+    if merged_source(args.source) in known and enabling and not enabling.outputs_enabled():
+        enabled = of_store("store enable outputs", shell_of(context.store))
+        say(f"Blocks that were merged stay, because older code reads them. `{enabled}` lets them go.")
+
+
+def enable(context: CommandContext, args: Namespace) -> None:
+    """Keep code out that knows no overlays, so that the collector may delete what they have the rows of.
+
+    :raises SettingsError: when users' names are in the way, this role may not, or there is nobody to ask.
+    """
+    store = context.store
+    enabling = enabling_of(store)
+    if enabling.outputs_enabled():
+        say(f"Outputs are enabled already in store {store.store_id} at {store.description}.")
+        return
+    check_names(store)
+    say("From then on processes of versions that know no overlays refuse this store when they start.")
+    say("Those that run already do not look again. End them first: drivers, triggerers, readers, collectors.")
+    longest = max((held_for(store, identifier) for identifier, _ in store.sources()), default=timedelta(0))
+    if longest:
+        say(f"The oldest tenure has been running for {_hours(longest)}: is its driver of this version?")
+    would = f"enable outputs in store {store.store_id}"
+    question = "Is everything that uses this store of this version? Nothing takes this back."
+    if agreed(args, would, question, store):
+        enabling.enable_outputs()
+        say(f"Done: outputs are enabled in store {store.store_id} at {store.description}.")
+
+
+def _hours(age: timedelta) -> str:
+    return f"{age // timedelta(hours=1)} h {age // timedelta(minutes=1) % 60} min"

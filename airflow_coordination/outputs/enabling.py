@@ -1,0 +1,54 @@
+"""Letting originals go: what stands in the way of keeping code out that knows no overlays (promise S16)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.port import Enabling, PartitionStore, parts_of
+from airflow_coordination.values.input_errors import InvalidKeyError, SettingsError, shown
+from airflow_coordination.values.names import UPKEEP, check_upkeep, split_source
+
+NAMED: Final = 10
+"""How many names are said."""
+
+
+def enabling_of(store: PartitionStore) -> Enabling:
+    """Return the part of a store that keeps older code out.
+
+    :raises SettingsError: when it has none.
+    """
+    found = parts_of(store).enabling
+    if found is None:
+        problem = "cannot keep older code out, so originals stay"
+        raise SettingsError("store", store.description, problem, "Use a store of this package; nothing else is lost")
+    return found
+
+
+def check_names(store: PartitionStore) -> None:
+    """Refuse to go on while users' sources or datasets have names that this package keeps for itself.
+
+    Earlier versions let users give them. Every head record is looked at.
+
+    :raises SettingsError: naming them.
+    """
+    found = list(_users_names(store))
+    if found:
+        more = f", and {len(found) - NAMED} more" if len(found) > NAMED else ""
+        problem = f"has names that begin with {UPKEEP}, which are kept: {', '.join(found[:NAMED])}{more}"
+        remedy = "Publish them again under other names, then purge these sources, and retract these datasets"
+        raise SettingsError("store", store.description, problem, remedy)
+
+
+def _users_names(store: PartitionStore) -> Iterator[str]:
+    """Yield each once."""
+    for identifier, _ in store.sources():
+        source = split_source(identifier)[1]
+        try:
+            check_upkeep(source)
+        except InvalidKeyError:
+            yield f"source {shown(source)}"
+        datasets = (head.dataset for head in every_head(store, identifier) if head.blocks)
+        for dataset in sorted({each for each in datasets if each.startswith(UPKEEP)}):
+            yield f"dataset {shown(dataset)} of source {shown(source)}"

@@ -1,0 +1,166 @@
+"""``outputs collect`` and ``store enable outputs`` on the command line, on a dataset that was compacted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs.enabling import enabling_of
+from airflow_coordination.outputs.overlays import merged_source
+from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.calls import THROUGH_OVERLAYS
+from airflow_coordination.stores.sql.store import SqlStore
+from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.input_errors import SettingsError
+from tests.unit.outputs.test_keeping import filled, let_go
+from tests.unit.outputs.test_overlays import compacted
+from tests.upkeep import SOURCE, Dataset
+
+
+@pytest.fixture
+def data(url, tmp_path) -> Dataset:
+    store = open_store(url)
+    store.setup()
+    data = Dataset(store, tmp_path / "out")
+    filled(data)
+    compacted(data)
+    compacted(data)
+    return data
+
+
+@pytest.fixture
+def collect(cli, data):
+    """Run the command; return exit code, rows by source and standard error."""
+
+    def run(*options: str) -> tuple[int, dict[str, Any], str]:
+        given = ("--source", SOURCE, "--output-root", str(data.root), "--older-than", "0h", "-o", "json")
+        code, out, err = cli("outputs", "collect", *given, *options)
+        return code, {row["source"]: row for row in json.loads(out)}, err
+
+    return run
+
+
+def enabled(data: Dataset) -> bool:
+    return enabling_of(data.store).outputs_enabled()
+
+
+def test_a_dry_run_counts_both_sources_and_deletes_nothing(collect, data):
+    code, rows, err = collect("--dry-run")
+    assert code == 0
+    assert {source: (row["blocks"], row["kept"]) for source, row in rows.items()} == {
+        SOURCE: (0, 3),
+        merged_source(SOURCE): (1, 1),
+    }
+    assert f"Dry run: would delete 1 block(s) of source flights below {data.root}. Nothing was changed." in err
+    assert "Blocks that were merged stay, because older code reads them." in err
+    assert f"`python -m airflow_coordination store enable outputs --store {data.store.reference}` lets them go" in err
+    assert collect("--dry-run")[1] == rows
+
+
+def test_originals_go_when_outputs_are_enabled(collect, cli, data):
+    code, rows, err = collect("--yes")
+    assert (code, rows[SOURCE]["blocks"], rows[merged_source(SOURCE)]["blocks"]) == (0, 0, 1)
+    assert "Done: deleted 1 block(s)" in err
+    assert cli("store", "enable", "outputs", "--yes")[0] == 0
+    code, rows, err = collect("--yes", "--keep-originals")
+    assert (code, rows[SOURCE]["blocks"]) == (0, 0)
+    code, rows, err = collect("--yes")
+    assert (code, rows[SOURCE]["blocks"]) == (0, 3)
+    assert "older code" not in err
+    assert "Done: deleted 3 block(s)" in err
+    assert data.rows() == Counter("123456")
+
+
+def test_where_there_is_nobody_to_ask_nothing_is_deleted(collect, cli, data):
+    given = ("--source", SOURCE, "--output-root", str(data.root), "--older-than", "0h")
+    code, _, err = cli("outputs", "collect", *given)
+    assert code == 1
+    assert "Add --yes, or --dry-run" in err
+    assert collect("--yes")[1][merged_source(SOURCE)]["blocks"] == 1
+    code, _, err = cli("outputs", "collect", *given)
+    assert (code, "There is nothing to delete." in err) == (0, True)
+
+
+def test_what_a_person_should_look_at_is_an_error(collect, cli, data):
+    cli("store", "enable", "outputs", "--yes")
+    collect("--yes")
+    let_go(data, ["b"])
+    code, rows, err = collect("--yes")
+    assert (code, rows[merged_source(SOURCE)]["errors"]) == (1, 1)
+    assert "Error: " in err
+    assert " stays: nothing else has the rows of " in err
+
+
+def test_an_age_that_is_none_is_refused(cli, data):
+    code, _, err = cli("outputs", "collect", "--source", SOURCE, "--output-root", "x", "--older-than", "soon")
+    assert (code, "--older-than" in err) == (1, True)
+
+
+def test_s16_outputs_are_enabled_once_and_stay_so(cli, data):
+    code, _, err = cli("store", "enable", "outputs", "--dry-run")
+    assert (code, enabled(data)) == (0, False)
+    assert f"Dry run: would enable outputs in store {data.store.store_id}. Nothing was changed." in err
+    assert "Those that run already do not look again." in err
+    assert "The oldest tenure" not in err
+    code, _, err = cli("store", "enable", "outputs", "--yes")
+    assert (code, enabled(data)) == (0, True)
+    assert f"Done: outputs are enabled in store {data.store.store_id} at " in err
+    code, _, err = cli("store", "enable", "outputs", "--yes")
+    assert (code, enabled(data)) == (0, True)
+    assert "Outputs are enabled already in store " in err
+    data.store.setup()
+    assert enabled(data)
+
+
+def test_s16_a_migration_leaves_outputs_enabled(data):
+    """From a schema that knows of it to a later one: what a person has said is not for a migration to take back."""
+    assert isinstance(data.store, SqlStore)
+    data.store.enable_outputs()
+    with data.store.database.setting_up() as connection:
+        connection.exec_driver_sql(f"UPDATE coordination_meta SET schema_version = {THROUGH_OVERLAYS - 1}")
+    data.store.setup()
+    assert enabled(data)
+
+
+def test_the_age_of_the_oldest_tenure_is_told(cli, data):
+    ingest = data.ingest()
+    ingest.create_partitions(["held"])
+    assert ingest.get_next_partition() is not None
+    _, _, err = cli("store", "enable", "outputs", "--dry-run")
+    assert "The oldest tenure has been running for 0 h 0 min: is its driver of this version?" in err
+
+
+def test_names_of_users_that_begin_as_ours_are_in_the_way(cli, data):
+    """Earlier versions let them; what is ours is not named."""
+    data.store.register("~mine|PARTITION", {})
+    ingest = SourceCoordinator(data.store, "odd", "me")
+    ingest.create_partitions(["k"])
+    lease = ingest.get_next_partition()
+    assert lease is not None
+    ingest.complete(lease, [Block("~clean", "/out/x", "d", 1, 1), Block("clean", "/out/y", "e", 1, 1)])
+    code, _, err = cli("store", "enable", "outputs", "--yes")
+    assert (code, enabled(data)) == (1, False)
+    assert "names that begin with ~, which are kept: dataset '~clean' of source 'odd', source '~mine'. Publish" in err
+
+
+def test_a_store_from_elsewhere_keeps_its_originals():
+    class Elsewhere(ForwardingStore):
+        def parts(self) -> StoreParts:
+            return StoreParts()
+
+    store = Elsewhere(open_store("memory://"))
+    with pytest.raises(SettingsError, match="cannot keep older code out, so originals stay"):
+        enabling_of(store)
+
+
+def test_in_memory_twins_of_a_store_know_of_each_other():
+    store = open_store("memory://twins")
+    enabling_of(store).enable_outputs()
+    assert enabling_of(open_store("memory://twins")).outputs_enabled()
+    assert not enabling_of(open_store("memory://")).outputs_enabled()
