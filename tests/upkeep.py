@@ -11,13 +11,14 @@ from typing import Any
 
 from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.outputs import Attempt, Manifest, published_manifests
-from airflow_coordination.outputs.manifests import Reference
+from airflow_coordination.outputs.manifests import Reference, digest_of
 from airflow_coordination.outputs.merging import Merge, check_walk, gathered, given_up, group_key
 from airflow_coordination.outputs.origins import COLUMN, Merged
 from airflow_coordination.outputs.overlays import Overlays, merged_source
 from airflow_coordination.outputs.published import head_pages, read_overlays, source_identifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.systems.objects.storage import join, read_many, write_bytes
 from airflow_coordination.values.blocks import Block, Mode
 
 SOURCE, DATASET = "flights", "clean"
@@ -33,7 +34,7 @@ class Dataset:
     """
 
     store: PartitionStore
-    root: Path
+    root: Path | str
     owner: str = "a test"
 
     def ingest(self, **settings: Any) -> SourceCoordinator:
@@ -48,16 +49,23 @@ class Dataset:
         """Return a directory for a tenure's blocks."""
         return Attempt(str(self.root), lease.partition.source, lease.key, lease.fence, self.store.store_id)
 
-    def block(self, lease: Lease, rows: Rows, mode: Mode = "replace", follows: Block | None = None) -> Block:
+    def block(
+        self,
+        lease: Lease,
+        rows: Rows,
+        mode: Mode = "replace",
+        follows: Block | None = None,
+        attempt: Attempt | None = None,
+    ) -> Block:
         """Write a block of rows."""
-        attempt = self.attempt(lease)
+        attempt = attempt or self.attempt(lease)
         opened = attempt.open(DATASET)
         _write(opened.path, rows)
         reference = Reference(follows.address, follows.digest) if follows else None
         return attempt.finish(opened, mode=mode, follows=reference, file_format="json", measure=None)
 
     def heads(self, keys: Iterable[str] | None = None) -> list[HeadRecord]:
-        """Return head records as they are."""
+        """Return head records as they are, of all partitions or of some."""
         pages = head_pages(self.store, source_identifier(self.store, SOURCE, None), DATASET)
         wanted = None if keys is None else set(keys)
         return [head for page in pages for head in page if wanted is None or head.key in wanted]
@@ -103,9 +111,8 @@ def group(part: int = 0, epoch: int = 1) -> str:
 
 
 def _write(directory: str, rows: Rows, *, raw: bool = False) -> None:
-    Path(directory).mkdir(parents=True)
-    text = "".join(f"{row if raw else json.dumps({'row': row})}\n" for row in rows)
-    (Path(directory) / "part-0.json").write_text(text)
+    text = "".join(f"{row if raw else json.dumps({'row': row})}\n" for row in rows).encode()
+    write_bytes(join(directory, f"part-0-{digest_of(text)[:16]}.json"), text)  # Spark's names are unique, too
 
 
 def lines(manifest: Manifest) -> list[str]:
@@ -115,8 +122,10 @@ def lines(manifest: Manifest) -> list[str]:
 
 def _numbered(manifest: Manifest) -> list[tuple[int | None, str]]:
     found: list[tuple[int | None, str]] = []
-    for file in manifest.files:
-        for line in (Path(manifest.directory) / file.path).read_text().splitlines():
+    for content in read_many([join(manifest.directory, file.path) for file in manifest.files]):
+        if not isinstance(content, bytes):
+            raise content
+        for line in content.splitlines():
             row = json.loads(line)
             found.append((row.get(COLUMN), row["row"]))
     return found

@@ -227,12 +227,12 @@ class Behaviour:
         counted = self._count(lease, len(blocks))
         if self._random.random() < 0.4:
             following = self._once_or_insist(
-                lambda: self.one.complete_and_get_next(lease, blocks, counted, _then(lease))
+                lambda: self.one.complete_and_get_next(lease, blocks, counted, self.then(lease))
             )
             if following is not None:
                 self.work(following)
         else:
-            self._once_or_insist(lambda: self.one.complete(lease, blocks, counted, _then(lease)))
+            self._once_or_insist(lambda: self.one.complete(lease, blocks, counted, self.then(lease)))
 
     def _close(self, lease: Lease) -> None:
         after = timedelta(seconds=self._random.random() * self._habits.reopen_after)
@@ -240,7 +240,7 @@ class Behaviour:
         counted = self._count(lease, len(blocks))
         self._made += 1
         state = f"{self.one.process}:{self._made}" if self._random.random() < 0.6 else None
-        self._once_or_insist(lambda: self.one.close(lease, after, state, blocks, counted, _then(lease)))
+        self._once_or_insist(lambda: self.one.close(lease, after, state, blocks, counted, self.then(lease)))
 
     def _fail(self, lease: Lease) -> None:
         after = (
@@ -254,6 +254,10 @@ class Behaviour:
         )
         self._once_or_insist(lambda: self.one.give_up(lease, after))
 
+    def then(self, lease: Lease) -> str | None:
+        """Return what follows an ending of a lease: for every other tenure, and the same in whatever call ends it."""
+        return f'"{lease.key} {lease.fence}"' if lease.fence.token % 2 else None
+
     def _once_or_insist(self, call: Callable[[], T]) -> T:
         """Make a call once and let its error through, or insist on it."""
         return call() if self._random.random() < 0.3 else self.insist(call)
@@ -266,8 +270,3 @@ def bring_to_an_end(one: RecordedCoordinator) -> bool:
         one.complete(lease)
     outlook = one.outlook()
     return not outlook.claimable + outlook.assigned + outlook.waiting
-
-
-def _then(lease: Lease) -> str | None:
-    """Return what follows an ending of this lease: for every other tenure, and the same in whatever call ends it."""
-    return f'"{lease.key} {lease.fence}"' if lease.fence.token % 2 else None

@@ -55,7 +55,9 @@ class Setup:
         self._starts: Counter[str] = Counter()
         self.started: list[tuple[Process, RecordedCoordinator, CountedCoordinator]] = []
 
-    def start(self, task: str, tries: int = 1) -> tuple[Process, RecordedCoordinator, ProcessClock]:
+    def start(
+        self, task: str, tries: int = 1, source: str = SOURCE
+    ) -> tuple[Process, RecordedCoordinator, ProcessClock]:
         """Start a process of a task, on the host that all share and with a wall clock of its own."""
         self._starts[task] += 1
         process = Process(self.world, f"{task}.{self._starts[task]}")
@@ -63,7 +65,7 @@ class Setup:
         clock = ProcessClock(process, error)
         coordinator = VirtualCoordinator(
             self.store.seen_by(process),
-            SOURCE,
+            source,
             f"{HOST}/dag/run/{task}/0/{tries}",
             settings=self._settings_of(task),
             clock=clock,

@@ -21,14 +21,26 @@ FREED = "freed"
 
 
 def merged(known: tuple[Output, ...], new: tuple[Output, ...]) -> tuple[Output, ...]:
-    """Return ``known`` and ``new``, each once, a follower in the place of what it follows."""
+    """Return ``known`` and ``new``, each once, a follower in the place of what it follows.
+
+    A chain as a whole follows what its first link follows. What only its end is known of, is not added once more.
+    """
     blocks = list(known)
+    behind = {(block.dataset, block.digest): block.follows for block in new}
+    included: set[tuple[str, str | None]] = set()
+    for block in known:
+        name: tuple[str, str | None] = (block.dataset, block.digest)
+        while name not in included:
+            included.add(name)
+            name = (block.dataset, behind.get((block.dataset, name[1] or "")))
     for block in new:
-        names = [(one.dataset, one.digest) for one in blocks]
-        if (block.dataset, block.digest) in names:
+        if (block.dataset, block.digest) in included:
             continue
+        included.add((block.dataset, block.digest))
+        names = [(one.dataset, one.digest) for one in blocks]
         if (block.dataset, block.follows) in names:
-            blocks[names.index((block.dataset, block.follows or ""))] = block
+            place = names.index((block.dataset, block.follows or ""))
+            blocks[place] = block._replace(follows=blocks[place].follows)
         else:
             blocks.append(block)
     return tuple(blocks)

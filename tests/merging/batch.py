@@ -1,0 +1,93 @@
+"""Many seeds, on all cores: what they did, and what they broke."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count, islice
+from typing import Final
+
+from tests.merging.virtual import Report, simulate
+from tests.simulation.stores import STORES
+
+CHUNK: Final = 4
+
+
+@dataclass
+class Tally:
+    """What several seeds of one store did.
+
+    :param first: the first seed; the others follow without a gap.
+    :param counts: what actors have done, how often.
+    :param broken: seed and violation.
+    """
+
+    store: str
+    first: int
+    seeds: int = 0
+    operations: int = 0
+    faults: Counter[str] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
+    broken: list[tuple[int, str]] = field(default_factory=list)
+
+    def add(self, report: Report) -> None:
+        """Add one seed."""
+        self.seeds += 1
+        self.operations += report.operations
+        self.faults.update(report.faults)
+        self.counts.update(report.counts)
+        self.broken += [(report.seed, violation) for violation in report.broken]
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.store,
+            min(self.first, other.first),
+            self.seeds + other.seeds,
+            self.operations + other.operations,
+            self.faults + other.faults,
+            self.counts + other.counts,
+            self.broken + other.broken,
+        )
+
+    def __str__(self) -> str:
+        done = ", ".join(f"{name} {number:,}" for name, number in sorted(self.counts.items()))
+        return (
+            f"{self.operations:,} operations, {self.faults.total():,} faults, {self.seeds:,} seeds on {self.store}, "
+            f"{len(self.broken)} violations: {done}"
+        )
+
+
+def tally(store: str, seeds: range, rule: str | None = None) -> Tally:
+    """Run some seeds in this process.
+
+    :param rule: is left out.
+    """
+    logging.disable(logging.CRITICAL)  # the product's warnings about what is done to it here
+    found = Tally(store, seeds.start)
+    for seed in seeds:
+        found.add(simulate(seed, STORES[store], rule))
+    return found
+
+
+def _tally(task: tuple[str, range, str | None]) -> Tally:
+    return tally(*task)
+
+
+def run(store: str, first: int, operations: int, seconds: float, jobs: int, rule: str | None = None) -> Iterator[Tally]:
+    """Yield tallies of seeds from ``first`` on, until so many operations or seconds are over.
+
+    :param seconds: no chunk of seeds begins later.
+    :param jobs: processes at a time.
+    :param rule: is left out.
+    """
+    deadline, done = time.monotonic() + seconds, 0
+    tasks = ((store, range(start, start + CHUNK), rule) for start in count(first, CHUNK))
+    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
+        while done < operations and time.monotonic() < deadline:
+            for found in pool.imap(_tally, islice(tasks, 2 * jobs)):
+                done += found.operations
+                yield found
