@@ -125,7 +125,7 @@ class SourceCoordinator:
     @cached_property
     def looking(self) -> Looking:
         """What can be seen of the source."""
-        return Looking(self._core, self._has.history, self._has.sums)
+        return Looking(self._core, self._has)
 
     @cached_property
     def cleaning(self) -> Cleaning:

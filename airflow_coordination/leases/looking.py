@@ -1,4 +1,4 @@
-"""Looking at a source: what needs no lease, and changes nothing."""
+"""Looking at a source: what needs no lease, and changes nothing but the sums that are kept for who looks."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.participant import Participant
+from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.metrics import gauged
 from airflow_coordination.protocol.pages import page_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, with_ring
-from airflow_coordination.protocol.port import History, Sums
+from airflow_coordination.protocol.port import Chunks, StoreParts
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.hints import encode_hint
@@ -30,12 +31,12 @@ class Looking:
     """What can be seen of a source without a lease: :class:`SourceCoordinator` ``.looking``.
 
     :param core: whose source.
-    :param history: the rows of ended tenures, where the store has them.
-    :param sums: what the store adds up by itself, where it does.
+    :param has: what of its store is beside leases: the rows of ended tenures, and sums.
     """
 
-    def __init__(self, core: Participant, history: History | None, sums: Sums | None) -> None:
-        self._core, self._history, self._sums = core, history, sums
+    def __init__(self, core: Participant, has: StoreParts) -> None:
+        self._core, self._history, self._sums = core, has.history, has.sums
+        self.chunks = ChunkBook(core, has.chunks)
 
     def claimable(self, limit: int = 100) -> list[str]:
         """Return hints for what can be acquired now, in the acquisition order."""
@@ -163,3 +164,57 @@ class Looking:
         for gauge, value in gauged(found).items():
             self._core.gauge(gauge, value)
         return found
+
+
+class ChunkBook:
+    """Sums of the chunks of the source's datasets, for people: :class:`SourceCoordinator` ``.looking.chunks``.
+
+    The planner of compaction writes them. Nothing is decided by them.
+
+    :param core: whose source.
+    :param kept: where they are, ``None`` where the store keeps none: then there are none, and writing does nothing.
+    """
+
+    def __init__(self, core: Participant, kept: Chunks | None) -> None:
+        self._core, self._kept = core, kept
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether the store keeps them at all."""
+        return self._kept is not None
+
+    def put(self, rows: Sequence[ChunkSums]) -> None:
+        """Write sums over those of the same dataset and chunk.
+
+        :raises OutcomeUnknownError: when it is not known whether they were written; writing them again is right.
+        """
+        if self._kept is not None and rows:
+            write = partial(self._kept.put_chunks, self._core.source_id, rows)
+            self._core.settler.repeat("write sums of chunks", write)
+
+    def page(
+        self, dataset: str | None = None, after: tuple[str, str] | None = None, limit: int = 1000
+    ) -> Sequence[ChunkSums]:
+        """Return sums by dataset, then the newest chunk first.
+
+        :param dataset: of this one only.
+        :param after: only those behind this dataset and :attr:`~.chunk_sums.ChunkSums.place`.
+        """
+        check_limit(limit)
+        if self._kept is None:
+            return ()
+        read = partial(self._kept.chunks, self._core.source_id, dataset, after, limit)
+        return self._core.settler.repeat("read sums of chunks", read)
+
+    def totals(self) -> Sequence[ChunkTotals]:
+        """Return what they add up to, by dataset, then by state."""
+        if self._kept is None:
+            return ()
+        read = partial(self._kept.chunk_totals, self._core.source_id)
+        return self._core.settler.repeat("add up sums of chunks", read)
+
+    def forget(self, dataset: str) -> None:
+        """Remove all sums of a dataset."""
+        if self._kept is not None:
+            forget = partial(self._kept.forget_chunks, self._core.source_id, check_key(dataset, "dataset"))
+            self._core.settler.repeat("forget sums of chunks", forget)

@@ -137,6 +137,28 @@ HEAD_FIELDS: Final = (
 HEAD_KEY: Final = ("source", "dataset", "key")
 """What there is one head record of."""
 
+CHUNK_FIELDS: Final = (
+    Field("dataset", Kind.TEXT, "dataset"),
+    Field("chunk_start", Kind.TIME, "chunkStart", optional=True),
+    Field("chunk_end", Kind.TIME, "chunkEnd", optional=True),
+    Field("state", Kind.TEXT, "state"),
+    Field("heads", Kind.NUMBER, "headCount", optional=True),
+    Field("uncovered_heads", Kind.NUMBER, "uncoveredHeads", optional=True),
+    Field("rows", Kind.NUMBER, "rowCount", optional=True),
+    Field("dead_rows", Kind.NUMBER, "deadRows", optional=True),
+    Field("files_before", Kind.NUMBER, "filesBefore", optional=True),
+    Field("bytes_before", Kind.NUMBER, "bytesBefore", optional=True),
+    Field("uncovered_bytes", Kind.NUMBER, "uncoveredBytes", optional=True),
+    Field("files_now", Kind.NUMBER, "filesNow", optional=True),
+    Field("bytes_now", Kind.NUMBER, "bytesNow", optional=True),
+    Field("merged_at", Kind.TIME, "mergedAt", optional=True),
+    Field("reason", Kind.TEXT, "reason", optional=True),
+    Field("epoch", Kind.NUMBER, "epoch", optional=True),
+    Field("group_key", Kind.TEXT, "groupKey", optional=True),
+    Field("updated_at", Kind.TIME, "updatedAt", optional=True),
+)
+"""Of the sums of a chunk, beside the source. The last one is the store's to say."""
+
 FOLLOW_UP_FIELDS: Final = (
     Field("source", Kind.TEXT, "sourceIdentifier"),
     Field("key", Kind.TEXT, "sourcePartitionKey"),

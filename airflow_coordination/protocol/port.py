@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -281,6 +282,39 @@ class Enabling(Protocol):
         """Let only such code open it from now on. Idempotent."""
 
 
+class Chunks(Protocol):
+    """Part of a store that keeps sums of the chunks of datasets, for people to look at; nothing is decided by them.
+
+    So nothing is fenced here, and the last writer wins: there is one planner at a time, by its lease, and what another
+    one that has lost it writes late is right again after the next plan.
+    """
+
+    def put_chunks(self, source: str, rows: Sequence[ChunkSums]) -> None:
+        """Write sums over those that are there of the same dataset and chunk; the time is the store's.
+
+        Repeated, it does the same. Many rows are several commits, which other calls may see in between.
+        """
+
+    def chunks(
+        self, source: str, dataset: str | None = None, after: tuple[str, str] | None = None, limit: int = 1000
+    ) -> Sequence[ChunkSums]:
+        """Return sums by dataset in byte order, then the newest chunk first.
+
+        :param dataset: of this one only.
+        :param after: only those behind this dataset and :attr:`~.chunk_sums.ChunkSums.place`.
+        """
+
+    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+        """Return what they add up to, by dataset in byte order, then by state.
+
+        Where reading is dear (DynamoDB), of the newest chunks of each dataset, and at most 2,000 in all: that is said
+        by :attr:`~.chunk_sums.ChunkTotals.whole`.
+        """
+
+    def forget_chunks(self, source: str, dataset: str) -> None:
+        """Remove all sums of a dataset; repeated, it does nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreParts:
     """What a store has beside leases; ``None`` where it has not.
@@ -291,6 +325,7 @@ class StoreParts:
     :param follow_ups: notes of what follows endings and parkings.
     :param sums: the accounting of a source in one request.
     :param enabling: keeping out code that knows no overlays.
+    :param chunks: sums of the chunks of datasets.
     """
 
     fused: FusedSteps | None = None
@@ -299,6 +334,7 @@ class StoreParts:
     follow_ups: FollowUps | None = None
     sums: Sums | None = None
     enabling: Enabling | None = None
+    chunks: Chunks | None = None
 
 
 def parts_of(store: PartitionStore) -> StoreParts:

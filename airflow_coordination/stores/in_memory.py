@@ -7,12 +7,14 @@ import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, Final, Never
 
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals, added_up
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition
@@ -130,7 +132,7 @@ class InMemoryStore:
 
     def parts(self) -> StoreParts:
         """Return what this store has beside leases; sums are left to who reads every partition."""
-        return StoreParts(fused=self, pauses=self, history=self, follow_ups=self, enabling=self)
+        return StoreParts(fused=self, pauses=self, history=self, follow_ups=self, enabling=self, chunks=self)
 
     def shared(self) -> InMemoryStore:
         """Return the same store, with a partition prefix of its own."""
@@ -394,6 +396,33 @@ class InMemoryStore:
         """Take a note away undone, and audit it."""
         with self._step() as now:
             self._source(write.note.source).forget_follow_up(write, now)
+
+    def put_chunks(self, source: str, rows: Sequence[ChunkSums]) -> None:
+        """Write sums of chunks over those that are there."""
+        with self._step() as now:
+            kept = self._source(source).chunks
+            kept.update({(row.dataset, row.place): replace(row, updated_at=now) for row in rows})
+
+    def chunks(
+        self, source: str, dataset: str | None = None, after: tuple[str, str] | None = None, limit: int = 1000
+    ) -> Sequence[ChunkSums]:
+        """Return sums by dataset in byte order, then the newest chunk first."""
+        with self._step():
+            kept = self._source(source).chunks
+            wanted = (place for place in sorted(kept) if dataset in (None, place[0]) and (not after or place > after))
+            return [kept[place] for place in islice(wanted, limit)]
+
+    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+        """Return what they add up to, by dataset and state."""
+        with self._step():
+            return added_up(self._source(source).chunks.values())
+
+    def forget_chunks(self, source: str, dataset: str) -> None:
+        """Remove all sums of a dataset."""
+        with self._step():
+            kept = self._source(source).chunks
+            for place in [place for place in kept if place[0] == dataset]:
+                del kept[place]
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""

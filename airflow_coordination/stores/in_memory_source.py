@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, Final
 
 from airflow_coordination.protocol import steps
+from airflow_coordination.protocol.chunk_sums import ChunkSums
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.hierarchy import status_in
 from airflow_coordination.protocol.partition import Partition
@@ -220,6 +221,7 @@ class StoredSource:
         self._pause = NEVER_PAUSED
         self._failing: CountFailure | None = None
         self._failed: set[str] = set()
+        self.chunks: dict[tuple[str, str], ChunkSums] = {}
         self.follow_ups: dict[tuple[str, int, str], FollowUp] = {}
         self._ended: deque[Remembered] = deque(maxlen=HISTORY_LENGTH)
 

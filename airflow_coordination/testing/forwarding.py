@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
+from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -65,6 +66,7 @@ class ForwardingStore:
             follow_ups=None if has.follow_ups is None else self,
             sums=None if has.sums is None else self,
             enabling=None if has.enabling is None else self,
+            chunks=None if has.chunks is None else self,
         )
 
     @property
@@ -210,6 +212,24 @@ class ForwardingStore:
     def accounting(self, source: str) -> AddedUp:  # noqa: D102
         sums = there(parts_of(self.store).sums)
         return self.forward("accounting", lambda: sums.accounting(source))
+
+    def put_chunks(self, source: str, rows: Sequence[ChunkSums]) -> None:  # noqa: D102
+        kept = there(parts_of(self.store).chunks)
+        self.forward("put_chunks", lambda: kept.put_chunks(source, rows))
+
+    def chunks(  # noqa: D102
+        self, source: str, dataset: str | None = None, after: tuple[str, str] | None = None, limit: int = 1000
+    ) -> Sequence[ChunkSums]:
+        kept = there(parts_of(self.store).chunks)
+        return self.forward("chunks", lambda: kept.chunks(source, dataset, after, limit))
+
+    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:  # noqa: D102
+        kept = there(parts_of(self.store).chunks)
+        return self.forward("chunk_totals", lambda: kept.chunk_totals(source))
+
+    def forget_chunks(self, source: str, dataset: str) -> None:  # noqa: D102
+        kept = there(parts_of(self.store).chunks)
+        self.forward("forget_chunks", lambda: kept.forget_chunks(source, dataset))
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:  # noqa: D102
         return self.forward("audit", lambda: self.store.audit(source, key))

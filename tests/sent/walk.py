@@ -13,6 +13,7 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.protocol.chunk_sums import ChunkSums
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock
@@ -108,6 +109,7 @@ class Walk:
         self._read()
         self._account()
         self._follow_up()
+        self._sums()
         self._families()
         self._want()
 
@@ -180,6 +182,14 @@ class Walk:
         self.one.complete(self.lease(), then='{"do":2}')
         [note] = self.one.follow_ups.follow_ups()
         self.step("forget a follow-up", self.one.follow_ups.forget_follow_up, note, by="ana", why="its bucket is gone")
+
+    def _sums(self) -> None:
+        rows = [ChunkSums(dataset="clean"), ChunkSums(dataset="raw")]
+        self.step("write sums of two chunks", self.one.looking.chunks.put, rows)
+        self.step("sums of chunks", self.one.looking.chunks.page)
+        self.step("sums of one dataset, from a place on", self.one.looking.chunks.page, "raw", ("raw", ""))
+        self.step("what sums of chunks add up to", self.one.looking.chunks.totals)
+        self.step("forget sums of a dataset", self.one.looking.chunks.forget, "clean")
 
     def _families(self) -> None:
         self.one.create_partitions(["north", "south"])

@@ -1,4 +1,4 @@
-"""How far the compaction of a dataset is, as Druid's status says it."""
+"""How far the compaction of a dataset is, as Druid's status says it: of a search, or of sums that are kept."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from airflow_coordination.planning.compaction.search import Found, Group, Reason
+from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +21,9 @@ class Amount:
     bytes: int = 0
     intervals: int = 0
     heads: int = 0
+
+    def __add__(self, other: Amount) -> Amount:
+        return Amount(self.bytes + other.bytes, self.intervals + other.intervals, self.heads + other.heads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +66,31 @@ def _amount(groups: Iterable[Group], dataset: str) -> Amount:
     mine = [group for group in groups if group.dataset == dataset]
     intervals = {group.interval for group in mine}
     return Amount(sum(group.bytes for group in mine), len(intervals), sum(len(group.heads) for group in mine))
+
+
+def of_totals(totals: Iterable[ChunkTotals]) -> dict[str, Progress]:
+    """Return how far each dataset is by the sums that are kept of its chunks, in originals' bytes.
+
+    Of a chunk that is merged in part, the part that is counts as done; it awaits a run itself.
+    """
+    found: dict[str, Progress] = {}
+    for each in totals:
+        before, mine = found.get(each.dataset, Progress(Amount(), Amount(), Amount())), _of_state(each)
+        found[each.dataset] = Progress(
+            before.awaiting + mine.awaiting, before.compacted + mine.compacted, before.skipped + mine.skipped
+        )
+    return found
+
+
+def _of_state(totals: ChunkTotals) -> Progress:
+    none, whole = Amount(), Amount(totals.bytes_before, totals.chunks, totals.heads)
+    if totals.state == ChunkState.MERGED:
+        return Progress(none, whole, none)
+    if totals.state == ChunkState.LEFT_OUT:
+        return Progress(none, none, whole)
+    if totals.state != ChunkState.PARTLY:
+        return Progress(whole, none, none)
+    left = min(totals.uncovered_bytes, totals.bytes_before)
+    heads = min(totals.uncovered_heads, totals.heads)
+    done = Amount(totals.bytes_before - left, 0, totals.heads - heads)
+    return Progress(Amount(left, totals.chunks, heads), done, none)

@@ -33,6 +33,7 @@ INDEX: Final = "source-status"
 HEADS, AUDIT, LARGE, COUNTS, HISTORY = "HEADS", "AUDIT", "LARGE", "COUNTS", "HISTORY"
 FOLLOW_UPS: Final = "FOLLOW_UPS"
 CHILDREN: Final = "CHILDREN"
+CHUNKS: Final = "CHUNKS"
 FOLLOWED: Final = "FOLLOWED"
 """Says that something was said to follow a parking in a source; beside its large texts, whose keys all have a
 separator in them, because policies of before allow that place."""

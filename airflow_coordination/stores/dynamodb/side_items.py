@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
+from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.fields import FOLLOW_UP_FIELDS, HEAD_FIELDS, Field, Kind
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.partition import Partition
@@ -32,6 +33,7 @@ from airflow_coordination.protocol.side_writes import (
 )
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb import chunks as sums
 from airflow_coordination.stores.dynamodb.children import Children
 from airflow_coordination.stores.dynamodb.expressions import delete, query
 from airflow_coordination.stores.dynamodb.index_reads import Listing
@@ -417,6 +419,28 @@ class Beside(ABC):
         """Take a note away undone, audited in the same transaction."""
         self._ready()
         forget_follow_up(self.table, self._parkings, write)
+
+    def put_chunks(self, source: str, rows: Sequence[ChunkSums]) -> None:
+        """Write sums of chunks over those that are there."""
+        self._ready()
+        sums.put_chunks(self.table, source, rows)
+
+    def chunks(
+        self, source: str, dataset: str | None = None, after: tuple[str, str] | None = None, limit: int = 1000
+    ) -> Sequence[ChunkSums]:
+        """Return sums by dataset in byte order, then the newest chunk first."""
+        self._ready()
+        return sums.chunks(self.table, source, dataset, after, limit)
+
+    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+        """Return what the newest of each dataset add up to, by dataset and state."""
+        self._ready()
+        return sums.chunk_totals(self.table, source)
+
+    def forget_chunks(self, source: str, dataset: str) -> None:
+        """Remove all sums of a dataset."""
+        self._ready()
+        sums.forget_chunks(self.table, source, dataset)
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""

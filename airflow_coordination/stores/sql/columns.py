@@ -15,7 +15,9 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
+from airflow_coordination.protocol.chunk_sums import SUMMED, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.fields import (
+    CHUNK_FIELDS,
     FOLLOW_UP_FIELDS,
     HEAD_FIELDS,
     HEAD_KEY,
@@ -34,7 +36,7 @@ from airflow_coordination.values.blocks import load_blocks
 from airflow_coordination.values.failing import MARK_LENGTH, Failing
 from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
-from airflow_coordination.values.times import from_micros, told_moment
+from airflow_coordination.values.times import from_micros, to_micros, told_moment
 
 T = TypeVar("T")
 
@@ -66,6 +68,7 @@ SOURCES: Final = "coordination_sources"
 AUDIT: Final = "coordination_audit"
 HISTORY: Final = "coordination_history"
 FOLLOW_UPS: Final = "coordination_follow_ups"
+CHUNKS: Final = "coordination_chunks"
 CHILDREN: Final = "coordination_children"
 """Who names whom as a parent, to find a parent's children; whether one still waits stands in its own row."""
 META: Final = "coordination_meta"
@@ -92,6 +95,9 @@ PAUSED: Final = "paused = 1"
 
 FOLLOW_UP: Final = ", ".join(field.column for field in FOLLOW_UP_FIELDS)
 """The select list that :func:`follow_up_of` reads."""
+
+CHUNK: Final = ", ".join(field.column for field in CHUNK_FIELDS)
+"""The select list that :func:`chunk_of` reads."""
 
 TENURE: Final = ", ".join(field.column for field in TENURE_FIELDS)
 """The select list that :func:`past_tenure_of` reads."""
@@ -140,6 +146,7 @@ _partition = _Decoder(Partition, PARTITION_FIELDS)
 _head = _Decoder(HeadRecord, HEAD_FIELDS)
 _past_tenure = _Decoder(PastTenure, TENURE_FIELDS)
 _follow_up = _Decoder(FollowUp, FOLLOW_UP_FIELDS)
+_chunk = _Decoder(ChunkSums, CHUNK_FIELDS)
 _WIDTH: Final = len(PARTITION_FIELDS)
 
 
@@ -169,6 +176,26 @@ def follow_up_of(row: Sequence[Any]) -> FollowUp:
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:
     """Return the ended tenure in a row of ``TENURE``."""
     return _past_tenure(row)
+
+
+def chunk_of(row: Sequence[Any]) -> ChunkSums:
+    """Return the sums of a chunk in a row of ``CHUNK``."""
+    return _chunk(row)
+
+
+def given_of_chunk(row: ChunkSums) -> dict[str, Any]:
+    """Return what a writer gives of the sums of a chunk, by column."""
+    values = ((field.column, getattr(row, field.name)) for field in CHUNK_FIELDS[:-1])
+    given = {column: to_micros(value) if isinstance(value, datetime) else value for column, value in values}
+    return {"place": row.place, **given}
+
+
+def chunk_totals_of(row: Sequence[Any]) -> ChunkTotals:
+    """Return what the chunks of a dataset in one state add up to, in a row of :func:`.chunks.totals`."""
+    dataset, state, number, *sums = row
+    added: dict[str, Any] = dict(zip(SUMMED, map(int, sums), strict=False))
+    times = dict(zip(("first", "last", "merged_at", "updated_at"), map(moment, sums[len(SUMMED) :]), strict=True))
+    return ChunkTotals(dataset=dataset, state=state, chunks=int(number), **(added | times))
 
 
 _READY_OF: Final = {Rank.CRASHED: Ready.CRASHED, Rank.REOPENED: Ready.REOPENED, Rank.NEW: Ready.RETURNED}

@@ -14,6 +14,7 @@ from typing import Final, Literal
 from airflow_coordination.stores.sql.columns import (
     AUDIT,
     CHILDREN,
+    CHUNKS,
     FOLLOW_UPS,
     HEADS,
     HISTORY,
@@ -69,6 +70,7 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
         *_on("table", HISTORY, "SELECT", "INSERT", "DELETE"),
         *_on("table", FOLLOW_UPS, "SELECT", "INSERT", "DELETE"),
         *_on("table", CHILDREN, "SELECT", "INSERT"),
+        *_on("table", CHUNKS, "SELECT", "INSERT", "UPDATE", "DELETE"),
         *_on("sequence", PAGE_SEQUENCE, "USAGE"),
     ),
     SqlRole.READER: (
@@ -76,7 +78,7 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
         *_on("schema", "", "USAGE"),
         *(
             Right("SELECT", "table", table)
-            for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHILDREN)
+            for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHILDREN, CHUNKS)
         ),
     ),
 }

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
+from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -17,6 +18,8 @@ from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.results import HeadRecord, Outlook
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.sql.columns import (
+    chunk_of,
+    chunk_totals_of,
     follow_up_of,
     head_of,
     moment,
@@ -27,6 +30,7 @@ from airflow_coordination.stores.sql.columns import (
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
 from airflow_coordination.stores.sql.statements import acquire, create, read, writes
+from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus
@@ -210,6 +214,23 @@ class SqlReading(ABC):
             parameters |= {"after_key": after.key, "after_token": after.token, "after_op": after.op}
         shape = {"one_key": key is not None, "after": after is not None}
         return [follow_up_of(row) for row in self.ask(call, writes.list_follow_ups, parameters, **shape)]
+
+    def chunks(
+        self, source: str, dataset: str | None = None, after: tuple[str, str] | None = None, limit: int = 1000
+    ) -> Sequence[ChunkSums]:
+        """Return sums by dataset in byte order, then the newest chunk first."""
+        call, parameters = Call("read sums of chunks", source, writes=False), {"source": source, "limit": limit}
+        if dataset is not None:
+            parameters["dataset"] = dataset
+        if after is not None:
+            parameters |= dict(zip(("after_dataset", "after_place"), after, strict=True))
+        shape = {"one_dataset": dataset is not None, "after": after is not None}
+        return [chunk_of(row) for row in self.ask(call, sums.page, parameters, **shape)]
+
+    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+        """Return what the sums of chunks add up to, by dataset and state."""
+        call = Call("add up sums of chunks", source, writes=False)
+        return [chunk_totals_of(row) for row in self.ask(call, sums.totals, {"source": source})]
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""

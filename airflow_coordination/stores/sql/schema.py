@@ -16,9 +16,9 @@ from airflow_coordination.values.names import COPY
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-SCHEMA_VERSION: Final = 12
+SCHEMA_VERSION: Final = 13
 """The schema that this code writes."""
-OLDEST_USABLE: Final = 12
+OLDEST_USABLE: Final = 13
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
 """The oldest code, by its schema version, that may work with a store of this schema."""

@@ -6,12 +6,13 @@ import json
 import logging
 import time
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.supply import without_repeats
+from airflow_coordination.protocol.chunk_sums import ChunkSums, in_order
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import StoreParts
@@ -40,11 +41,12 @@ from airflow_coordination.protocol.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import Call
-from airflow_coordination.stores.sql.columns import moment, partition_of, pause_of_row
+from airflow_coordination.stores.sql.columns import given_of_chunk, moment, partition_of, pause_of_row
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import enable_outputs, give_new_id, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, create, read, writes
+from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements.step import parameters
 from airflow_coordination.stores.sql.steps import (
     Step,
@@ -69,6 +71,8 @@ _log = logging.getLogger(__name__)
 
 SELDOM: Final = 600.0
 """Seconds between two looks of a process at one source."""
+AT_ONCE: Final = 1_000
+"""Sums of chunks that one statement writes at most."""
 PORTION: Final = 5_000
 """Rows that one sweep removes at most; while there are so many, the next sweep goes on."""
 
@@ -139,7 +143,9 @@ class SqlStore(SqlReading):
     def parts(self) -> StoreParts:
         """Return what this store has beside leases: all, but a history where ``history_retention=off``."""
         history = None if self.database.history_retention is None else self
-        return StoreParts(fused=self, pauses=self, history=history, follow_ups=self, sums=self, enabling=self)
+        return StoreParts(
+            fused=self, pauses=self, history=history, follow_ups=self, sums=self, enabling=self, chunks=self
+        )
 
     @property
     @abstractmethod
@@ -366,6 +372,25 @@ class SqlStore(SqlReading):
         call = Call("forget a follow-up", write.note.key)
         if not self.carry_out(call, forgetting(write)):
             self.carry_out(call, forgetting(write, parked=True))
+
+    def put_chunks(self, source: str, rows: Sequence[ChunkSums]) -> None:
+        """Write sums of chunks over those that are there, a thousand in a statement.
+
+        :raises OutcomeUnknownError: when one of several statements was not applied.
+        """
+        ordered = in_order(rows)
+        for first in range(0, len(ordered), AT_ONCE):
+            given = json.dumps([given_of_chunk(row) for row in ordered[first : first + AT_ONCE]])
+            try:
+                self.ask(Call("write sums of chunks", source), sums.put, {"source": source, "rows": given})
+            except StoreUnavailableError as error:
+                if first == 0:
+                    raise
+                raise OutcomeUnknownError("write sums of chunks", error.reason) from error
+
+    def forget_chunks(self, source: str, dataset: str) -> None:
+        """Remove all sums of a dataset."""
+        self.ask(Call("forget sums of chunks", source), sums.forget, {"source": source, "dataset": dataset})
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import pytest
 
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import FollowUps, FusedSteps, History, PartitionStore, Pauses, parts_of
+from airflow_coordination.protocol.port import Chunks, FollowUps, FusedSteps, History, PartitionStore, Pauses, parts_of
 from airflow_coordination.protocol.results import Answer, Created, HeadRecord, Swept
 from airflow_coordination.protocol.writes import (
     KEEP,
@@ -88,6 +88,10 @@ class Workbench:
     @property
     def follow_ups(self) -> FollowUps:
         return _or_skip(parts_of(self.store).follow_ups, "keeps no follow-ups")
+
+    @property
+    def chunks(self) -> Chunks:
+        return _or_skip(parts_of(self.store).chunks, "keeps no sums of chunks")
 
     def op(self) -> str:
         """Return a fresh operation id."""

@@ -25,7 +25,7 @@ from airflow_coordination.testing.conformance.lost_answers import Concurrency, L
 from airflow_coordination.testing.conformance.pausing import Braking, Pausing
 from airflow_coordination.testing.conformance.people import People, Retracting
 from airflow_coordination.testing.conformance.placing import Placing
-from airflow_coordination.testing.conformance.reading import Reading
+from airflow_coordination.testing.conformance.reading import Reading, Summing
 from airflow_coordination.testing.conformance.sweeping import Limits, Sweeping
 from airflow_coordination.testing.conformance.tenure import Tenure, Wanting
 
@@ -64,6 +64,7 @@ class StoreConformance:
     TestCleaning = Cleaning
     TestRetracting = Retracting
     TestReading = Reading
+    TestSumming = Summing
     TestCopying = Copying
     TestPausing = Pausing
     TestBraking = Braking

@@ -1,14 +1,20 @@
-"""Reading: pages, hints, counts, the outlook, who holds what."""
+"""Reading: pages, hints, counts, the outlook, who holds what; the sums of chunks that are kept for it."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from airflow_coordination.protocol.chunk_sums import MAX_NUMBER, MAX_REASON, ChunkState, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Action
+from airflow_coordination.testing.conformance.coordinator_cases import Coordinators
 from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, owner
+from airflow_coordination.testing.crash import Fault, FaultyStore
 from airflow_coordination.values.fence import Owner, Place
 from airflow_coordination.values.status import PartitionStatus
 
@@ -223,3 +229,147 @@ class Reading:
 
     def test_the_stores_clock_is_the_one_it_was_given(self, bench: Workbench) -> None:
         assert bench.store.now() == bench.clock.now()
+
+
+FIRST = datetime(2013, 1, 1, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+def day(number: int, dataset: str = "clean", **sums: Any) -> ChunkSums:
+    """Return the sums of a day, counted from the first one."""
+    start = FIRST + number * DAY
+    return ChunkSums(dataset=dataset, chunk_start=start, chunk_end=start + DAY, **sums)
+
+
+def full(number: int, dataset: str = "clean") -> ChunkSums:
+    """Return sums of a day of which everything is known."""
+    counts = dict.fromkeys(("rows", "dead_rows", "bytes_before", "bytes_now"), MAX_NUMBER // 100 - number)
+    return day(
+        number,
+        dataset,
+        state=ChunkState.PARTLY,
+        heads=3,
+        uncovered_heads=1,
+        uncovered_bytes=7,
+        files_before=9,
+        files_now=2,
+        merged_at=FIRST,
+        reason="dead rows: 23 % of “clean”",
+        epoch=2,
+        group_key="e0002|clean|2013-01-01T00:00:00Z|0",
+        **counts,
+    )
+
+
+class Summing:
+    """The sums of chunks: a display, which the last writer writes."""
+
+    def test_sums_are_read_as_they_were_written(self, bench: Workbench) -> None:
+        """Also of what has no interval, of any time, and of what hardly anything is known."""
+        forever = ChunkSums(dataset="clean", chunk_start=BEGINNING, chunk_end=END, state="of newer code")
+        rows = [full(1), forever, ChunkSums(dataset="clean", reason="unbounded interval")]
+        bench.chunks.put_chunks(bench.source, rows)
+        now = bench.clock.now()
+        expected = [replace(row, updated_at=now) for row in (forever, rows[0], rows[2])]
+        assert list(bench.chunks.chunks(bench.source)) == expected
+        assert list(bench.chunks.chunks("other|PARTITION")) == []
+
+    def test_pages_hold_each_chunk_once_the_newest_first(self, bench: Workbench) -> None:
+        datasets = ["clean", "B", "é", "clean-2"]
+        rows = [day(number, dataset) for number in range(5) for dataset in datasets]
+        rows += [ChunkSums(dataset=dataset) for dataset in datasets]
+        bench.chunks.put_chunks(bench.source, rows)
+        expected = sorted(rows, key=lambda row: (row.dataset.encode(), row.place))
+
+        def read(dataset: str | None, size: int) -> list[ChunkSums]:
+            found: list[ChunkSums] = []
+            after: tuple[str, str] | None = None
+            while page := bench.chunks.chunks(bench.source, dataset, after, size):
+                assert len(page) <= size
+                found += page
+                after = page[-1].dataset, page[-1].place
+            return [replace(row, updated_at=None) for row in found]
+
+        for size in (1, 3, 1000):
+            assert read(None, size) == expected
+            for dataset in datasets:
+                assert read(dataset, size) == [row for row in expected if row.dataset == dataset]
+        newest = [row.chunk_start for row in read("clean", 1000)]
+        assert newest == [*(FIRST + number * DAY for number in (4, 3, 2, 1, 0)), None]
+
+    def test_the_last_writer_wins_whole(self, bench: Workbench) -> None:
+        bench.chunks.put_chunks(bench.source, [full(1), full(2)])
+        bench.clock.advance(MINUTE)
+        bench.chunks.put_chunks(bench.source, [full(1), day(1, heads=0), day(3)])
+        found = bench.chunks.chunks(bench.source)
+        now = bench.clock.now()
+        assert list(found) == [
+            replace(day(3), updated_at=now),
+            replace(full(2), updated_at=now - MINUTE),
+            replace(day(1, heads=0), updated_at=now),
+        ]
+
+    def test_many_are_written_at_once(self, bench: Workbench) -> None:
+        """More than one statement, transaction or page takes."""
+        many = 1_203
+        bench.chunks.put_chunks(bench.source, [day(number, heads=1) for number in range(many)])
+        [totals] = bench.chunks.chunk_totals(bench.source)
+        assert totals.chunks == totals.heads == many or not totals.whole
+        assert len(bench.chunks.chunks(bench.source, "clean", None, 2 * many)) == many
+        bench.chunks.forget_chunks(bench.source, "clean")
+        assert list(bench.chunks.chunks(bench.source)) == []
+
+    def test_totals_are_by_dataset_and_state(self, bench: Workbench) -> None:
+        bench.chunks.put_chunks(bench.source, [full(1), full(4), day(2, heads=5), ChunkSums(dataset="b", rows=1)])
+        assert list(bench.chunks.chunk_totals("other|PARTITION")) == []
+        merged = full(1)
+        now = bench.clock.now()
+        other, fresh, partly = bench.chunks.chunk_totals(bench.source)
+        assert other == ChunkTotals(dataset="b", state="fresh", chunks=1, rows=1, updated_at=now)
+        start = FIRST + 2 * DAY
+        assert fresh == ChunkTotals(
+            dataset="clean", state="fresh", chunks=1, heads=5, first=start, last=start + DAY, updated_at=now
+        )
+        assert (partly.chunks, partly.heads, partly.uncovered_heads, partly.files_before) == (2, 6, 2, 18)
+        assert (partly.first, partly.last, partly.merged_at) == (merged.chunk_start, FIRST + 5 * DAY, FIRST)
+        assert partly.rows == 2 * (MAX_NUMBER // 100) - 5
+
+    def test_totals_look_at_the_newest_of_each_dataset(self, bench: Workbench) -> None:
+        """However many chunks the first dataset has, the others have their sums."""
+        rows = [day(number, "a", heads=1) for number in range(300)]
+        rows += [day(number, name, heads=1) for name in ("b", "c") for number in range(3)]
+        bench.chunks.put_chunks(bench.source, rows)
+        first, *others = bench.chunks.chunk_totals(bench.source)
+        assert [(each.dataset, each.heads, each.whole) for each in others] == [("b", 3, True), ("c", 3, True)]
+        assert first.last == FIRST + 300 * DAY
+        assert (first.heads == 300) is first.whole
+
+    def test_a_dataset_is_forgotten_whole_and_alone(self, bench: Workbench) -> None:
+        bench.chunks.put_chunks(bench.source, [day(1), ChunkSums(dataset="clean"), day(1, "clean2"), day(1, "clea")])
+        for _ in range(2):
+            bench.chunks.forget_chunks(bench.source, "clean")
+        assert [row.dataset for row in bench.chunks.chunks(bench.source)] == ["clea", "clean2"]
+
+    def test_a_long_reason_is_cut_and_no_line_is_forged(self, bench: Workbench) -> None:
+        bench.chunks.put_chunks(bench.source, [day(1, reason="over\x00the\nlimit" + "é" * 2 * MAX_REASON)])
+        [found] = bench.chunks.chunks(bench.source)
+        assert found.reason is not None
+        assert found.reason.startswith("over\\x00the\\nlimité")
+        assert len(found.reason) == MAX_REASON
+
+    @pytest.mark.parametrize("fault", [Fault.UNAVAILABLE, Fault.NOT_APPLIED, Fault.APPLIED, Fault.APPLIED_LATE])
+    def test_lost_answers_change_nothing(
+        self, bench: Workbench, coordinators: Coordinators, store: PartitionStore, fault: Fault
+    ) -> None:
+        _ = bench.chunks
+        faulty = FaultyStore(store, {1: fault, 3: fault}, only=("put_chunks", "forget_chunks"))
+        one = coordinators(store=faulty)
+        one.looking.chunks.put([full(1), full(2, "other")])
+        assert [replace(row, updated_at=None) for row in one.looking.chunks.page()] == [full(1), full(2, "other")]
+        one.looking.chunks.forget("other")
+        faulty.deliver()
+        assert [row.dataset for row in one.looking.chunks.page()][:1] == ["clean"]
+        assert one.looking.chunks.are_kept
+
+
+BEGINNING, END = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)

@@ -12,6 +12,7 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
+from airflow_coordination.protocol.chunk_sums import ChunkSums
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.setup.examination import OF_DATA_PREPPER
@@ -66,6 +67,9 @@ def work(run: Run) -> None:
     flights.people.release(flights.get_next_partition().partition.key, by="ana", why="stuck")
     flights.people.retract("2013-01", by="ana", why="wrong")
     flights.people.reset("2013-01", by="ana", why="again")
+    for dataset in ("clean", "gone"):
+        flights.looking.chunks.put([ChunkSums(dataset=dataset)])
+    flights.looking.chunks.forget("gone")
     hand_over(run)
     assert flights.get_next_partition()
     read(run)
@@ -88,6 +92,8 @@ def hand_over(run: Run) -> None:
 def read(run: Run) -> None:
     """What a board, a report and ``read_completed`` do; there is a lease that seems to have ended."""
     flights = run.coordinator()
+    assert [(row.dataset, row.heads) for row in flights.looking.chunks.page()] == [("clean", None)]
+    assert [each.chunks for each in flights.looking.chunks.totals()] == [1]
     flights.looking.check_known()
     run.clock.advance(LEASE * 3)
     assert sum(flights.counts().values()) == 3

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+NO_CHUNKS = ("DROP TABLE coordination_chunks",)
+"""Schema 12."""
+NO_INTERVALS = (
+    *NO_CHUNKS,
+    *(f"ALTER TABLE coordination_heads DROP COLUMN interval_{name}" for name in ("start", "end")),
+)
+"""Schema 11."""
 NOTHING_PARKED = (
+    *NO_INTERVALS,
     "DROP INDEX coordination_partitions_followed",
     "ALTER TABLE coordination_partitions DROP COLUMN on_parked",
 )

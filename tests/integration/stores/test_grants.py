@@ -13,6 +13,7 @@ from sqlalchemy.engine import make_url
 from airflow_coordination import SourceCoordinator
 from airflow_coordination.cli.doctor import look_at_store
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.protocol.chunk_sums import ChunkSums
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
@@ -61,6 +62,9 @@ def works(store: PartitionStore) -> None:
     c.people.retract(key, by="ana", why="test")
     c.people.delete(key, by="ana", why="test")
     c.create_partitions([key])
+    for dataset in ("clean", "gone", "clean"):
+        c.looking.chunks.put([ChunkSums(dataset=dataset)])
+    c.looking.chunks.forget("gone")
     assert len(store.audit(c.partition(key).source, key)) == 6  # type: ignore[union-attr]
     reads(store)
 
@@ -76,6 +80,8 @@ def reads(store: PartitionStore) -> None:
     c.claimable()
     assert list(store.children(c.partitions()[0].source, "none", None, 1)) == []
     assert len(list(c.follow_ups.follow_ups())) == 1
+    assert [row.dataset for row in c.looking.chunks.page()] == ["clean"]
+    assert [each.chunks for each in c.looking.chunks.totals()] == [1]
     [head] = store.heads(c.partitions()[0].source)
     assert store.audit(head.source, head.key) == []
     assert c.history(head.key)[-1].owner
@@ -120,7 +126,7 @@ class Place:
 
     def clear(self) -> None:
         schema = quote_name(self.schema)
-        names = ("partitions", "heads", "sources", "audit", "history", "follow_ups")
+        names = ("partitions", "heads", "sources", "audit", "history", "follow_ups", "chunks")
         tables = [f"{schema}.coordination_{name}" for name in names]
         self.sql(f"TRUNCATE {', '.join(tables)}")
 
@@ -220,12 +226,15 @@ def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Pl
     lacking = findings(place, SqlRole.READER, SqlRole.WORKER)["permissions"]
     assert lacking.verdict is Verdict.WRONG
     assert (
-        "INSERT on coordination_audit, INSERT on coordination_children, INSERT on coordination_follow_ups, "
-        "INSERT on coordination_heads"
+        "INSERT on coordination_audit, INSERT on coordination_children, INSERT on coordination_chunks, "
+        "INSERT on coordination_follow_ups, INSERT on coordination_heads"
     ) in lacking.found
     assert "airflow coordination grants worker --database" in lacking.remedy
     much = findings(place, SqlRole.WORKER, SqlRole.READER)["permissions"]
-    assert "more than it needs: DELETE on coordination_follow_ups, DELETE on coordination_history, INSERT" in much.found
+    assert (
+        "more than it needs: DELETE on coordination_chunks, DELETE on coordination_follow_ups, "
+        "DELETE on coordination_history, INSERT"
+    ) in much.found
     assert much.remedy == "Revoke what it does not need"
 
 

@@ -18,6 +18,7 @@ from botocore.exceptions import BotoCoreError, ClientError, UnknownRegionError
 from airflow_coordination.stores.dynamodb.keys import (
     AUDIT,
     CHILDREN,
+    CHUNKS,
     COUNTS,
     FOLLOW_UPS,
     HEADS,
@@ -37,7 +38,7 @@ _ACCOUNT: Final = re.compile(r"[0-9]{12}")
 _REGION: Final = re.compile(r"[a-z]{2,}(-[a-z0-9]+)+")
 _TABLE: Final = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _OUTPUT_ROOT: Final = re.compile(r"s3[an]?://(?P<bucket>[a-z0-9.-]+)(?P<prefix>(/[^\s$*?]*)?)")
-_BESIDE: Final = (HEADS, AUDIT, LARGE, COUNTS, HISTORY, FOLLOW_UPS, CHILDREN)
+_BESIDE: Final = (HEADS, AUDIT, LARGE, COUNTS, HISTORY, FOLLOW_UPS, CHILDREN, CHUNKS)
 """What lies beside a source's partitions."""
 _TEMPLATES: Final = files(__package__) / "policies"
 

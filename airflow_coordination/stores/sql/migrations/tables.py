@@ -12,7 +12,7 @@ DO $$ DECLARE role record; BEGIN
         AND privilege_type IN ('SELECT', 'UPDATE') AND grantee <> current_user
     LOOP
         EXECUTE format('GRANT %s ON {table} TO %s',
-            CASE role.privilege_type WHEN 'SELECT' THEN 'SELECT' ELSE 'INSERT, DELETE' END,
+            CASE role.privilege_type WHEN 'SELECT' THEN 'SELECT' ELSE '{changes}' END,
             CASE role.grantee WHEN 'PUBLIC' THEN 'PUBLIC' ELSE quote_ident(role.grantee) END);
     END LOOP;
 END $$
@@ -24,10 +24,12 @@ def text_in_byte_order() -> sa.types.TypeEngine[str]:
     return sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
-def give_rights_like_partitions(table: str) -> None:
+def give_rights_like_partitions(table: str, changes: str = "INSERT, DELETE") -> None:
     """Let who may read partitions read a table, and who may change them write it and delete from it.
 
     So a rolling upgrade needs no new rights; ``airflow coordination grants`` prints them, too.
+
+    :param changes: what they may do who may change partitions.
     """
     if op.get_bind().dialect.name == "postgresql":
-        op.execute(_FOLLOW.format(table=table))
+        op.execute(_FOLLOW.format(table=table, changes=changes))
