@@ -21,7 +21,7 @@ from airflow_coordination.outputs.merging import epoch_of, group_key
 from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.planning.compaction.chunks import Head
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
-from airflow_coordination.planning.compaction.fingerprint import differences
+from airflow_coordination.planning.compaction.fingerprint import differences, fingerprint
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.compaction.progress import Progress, progress
 from airflow_coordination.planning.compaction.search import Dataset, Found, Group, Reason, search
@@ -133,10 +133,15 @@ def plan(
         progress=progress(found, _begun(found, judged)),
         available=available,
         remembered=Remembered(
-            seen=seen.history or "",
-            looked_at=seen.now,
-            waits=any(task.state is not State.LEFT for task in judged),
-            datasets=known,
+            datasets={
+                name: replace(
+                    each,
+                    seen=seen.history or "",
+                    looked_at=seen.now,
+                    waits=any(task.work.dataset == name and task.state is not State.LEFT for task in judged),
+                )
+                for name, each in known.items()
+            },
             parked=judge.rounds(judged),
             slots=slots,
         ),
@@ -147,10 +152,9 @@ def _known(name: str, config: CompactionConfig, seen: Snapshot, remembered: Reme
     """Return a dataset's epoch: another one where its chunks are others, and where nobody knows how they were."""
     before = remembered.datasets.get(name)
     newest = max((epoch_of(key) for key in seen.groups if _dataset_of(key) == name), default=0)
-    if before is not None:
-        same = before.settings.chunking == config.chunking
-        return Known(max(before.epoch, newest) + (0 if same else 1), config.to_json())
-    return Known(newest + 1, config.to_json())
+    same = before is not None and before.chunking == config.chunking
+    epoch = max(before.epoch if before else 0, newest)
+    return Known(epoch if same else epoch + 1, config.to_json(), config.chunking)
 
 
 def _dataset_of(group: str) -> str:
@@ -195,7 +199,7 @@ class _Planned:
             overlay = self._merged_in.get(str(head.name))
             at_home.setdefault(overlay.key if overlay else own, []).append(head)
         for key, heads in at_home.items():
-            if key == own or any(self._is_stale(head) for head in heads):
+            if any(self._is_stale(head, group.reason) for head in heads):
                 overlay = self._seen.overlays.of(key)
                 chunk = group.chunk if key == own or overlay is None else _chunk_of(overlay)
                 work = GroupWork(
@@ -203,8 +207,12 @@ class _Planned:
                 )
                 yield self._task(key, work, self._why(group), heads)
 
-    def _is_stale(self, head: Head) -> bool:
-        return head.merged_with is None or bool(differences(self.config.spec, head.merged_with))
+    def _is_stale(self, head: Head, reason: Reason) -> bool:
+        """Return whether a chunk is compacted because of this head, too."""
+        state, spec = head.merged_with, self.config.spec
+        if state is None or reason is Reason.LARGE_FILE:
+            return True
+        return fingerprint(state) != fingerprint(spec) if reason is Reason.MIXED else bool(differences(spec, state))
 
     def _why(self, group: Group) -> str:
         before = any(epoch_of(overlay.key) < self.epoch and overlay.covers for overlay in self._seen.overlays.row)

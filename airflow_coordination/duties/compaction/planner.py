@@ -144,7 +144,7 @@ class Planner:
             return Planned()  # another planner was faster
         made = self._plan(list(configs.values()), remembered, history)
         begun, moved = self.carry_out(made.begins)
-        kept = dataclasses.replace(made.remembered, waits=made.remembered.waits or bool(moved))
+        kept = made.remembered
         self.duties.save_progress_state(lease, _with_others(kept, remembered).to_json())
         return Planned(plan=made, begun=begun, moved=moved)
 

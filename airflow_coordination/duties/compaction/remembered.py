@@ -23,16 +23,43 @@ class Known:
     """What is known of a dataset.
 
     :param epoch: counted up when other blocks are merged together than before.
-    :param config: the configuration of the last run, as JSON values.
+    :param config: the configuration of the last look, as JSON values.
+    :param chunking: what decides in it which blocks are merged together.
+    :param seen: a digest of the newest tenures that the last look has seen.
+    :param looked_at: when everything of it was looked at last, by the store's clock.
+    :param waits: whether something was left then for a later run.
     """
 
     epoch: int
     config: Mapping[str, Any]
+    chunking: str
+    seen: str = ""
+    looked_at: datetime | None = None
+    waits: bool = False
 
     @property
     def settings(self) -> CompactionConfig:
-        """The configuration of the last run."""
+        """The configuration of the last look.
+
+        :raises InvalidInputError: when newer code has planned with what this code does not know.
+        """
         return CompactionConfig.from_json(self.config, "planner.config")
+
+    def is_news(self, seen: str | None, config: CompactionConfig, now: datetime) -> bool:
+        """Return whether everything of the dataset has to be looked at; see :meth:`Remembered.is_news`."""
+        if self.waits or seen is None or seen != self.seen or self.looked_at is None:
+            return True
+        return fingerprint(self.config) != fingerprint(config.to_json()) or now - self.looked_at >= A_DAY
+
+    def to_json(self) -> list[Any]:
+        """Return it as it is stored."""
+        at = self.looked_at.isoformat() if self.looked_at else None
+        return [self.epoch, dict(self.config), self.chunking, self.seen, at, self.waits]
+
+    @classmethod
+    def from_json(cls, epoch: int, config: Mapping[str, Any], chunking: str, seen: str, at: str, waits: bool) -> Known:
+        """Return what is stored."""
+        return cls(epoch, config, chunking, seen, datetime.fromisoformat(at) if at else None, waits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,17 +93,11 @@ def told(failures: Failures, number: int, period: timedelta) -> str:
 class Remembered:
     """All of it.
 
-    :param seen: a digest of the newest tenures that the last look has seen; empty before the first.
-    :param looked_at: when everything was looked at last, by the store's clock.
-    :param waits: whether something was left then for a later run.
-    :param datasets: by their names.
+    :param datasets: by their names. Each is looked at by itself: two DAGs may plan two datasets of one source.
     :param parked: the groups that are parked, by key.
     :param slots: those of the last run, for people who look.
     """
 
-    seen: str = ""
-    looked_at: datetime | None = None
-    waits: bool = False
     datasets: Mapping[str, Known] = field(default_factory=dict)
     parked: Mapping[str, Rounds] = field(default_factory=dict)
     slots: CompactionSlots = _ONE
@@ -87,11 +108,8 @@ class Remembered:
         :param seen: a digest of the newest tenures now; ``None`` where the store has no history.
         :param configs: the configurations of now, by dataset.
         """
-        if self.waits or seen is None or seen != self.seen or self.looked_at is None:
-            return True
-        said = {name: fingerprint(known.config) for name, known in self.datasets.items()}
-        wanted = {name: fingerprint(config.to_json()) for name, config in configs.items()}
-        return any(said.get(name) != text for name, text in wanted.items()) or now - self.looked_at >= A_DAY
+        known = self.datasets
+        return any(name not in known or known[name].is_news(seen, config, now) for name, config in configs.items())
 
     def configs(self) -> list[CompactionConfig]:
         """Return the configurations of the last run."""
@@ -101,10 +119,7 @@ class Remembered:
         """Return it as it is stored; a function that counts places is not."""
         capacity = self.slots.capacity
         return {
-            "seen": self.seen,
-            "looked_at": self.looked_at.isoformat() if self.looked_at else None,
-            "waits": self.waits,
-            "datasets": {name: [known.epoch, dict(known.config)] for name, known in self.datasets.items()},
+            "datasets": {name: known.to_json() for name, known in self.datasets.items()},
             "parked": {key: [rounds.number, rounds.failures] for key, rounds in self.parked.items()},
             "slots": [self.slots.ratio, self.slots.max_slots, None if callable(capacity) else capacity],
         }
@@ -114,12 +129,8 @@ class Remembered:
         """Return what is stored; nothing before the first run."""
         if not said:
             return cls()
-        at = said.get("looked_at")
         return cls(
-            seen=str(said.get("seen", "")),
-            looked_at=datetime.fromisoformat(at) if at else None,
-            waits=bool(said.get("waits")),
-            datasets={name: Known(*known) for name, known in said.get("datasets", {}).items()},
+            datasets={name: Known.from_json(*known) for name, known in said.get("datasets", {}).items()},
             parked={key: Rounds(*rounds) for key, rounds in said.get("parked", {}).items()},
             slots=CompactionSlots(*said.get("slots", ())),
         )

@@ -28,7 +28,7 @@ def planner(data: Dataset, slots=4, **more) -> Planner:
     return Planner(data.ingest(), CompactionSlots(max_slots=slots), **more)
 
 
-def publish(data: Dataset, *keys: str, rows: str = "12", mode="replace") -> None:
+def publish(data: Dataset, *keys: str, rows: Sequence[str] = "12", mode="replace", interval=None) -> None:
     ingest = data.ingest()
     for key in keys:
         if ingest.create_partitions([key]).existing:
@@ -40,7 +40,7 @@ def publish(data: Dataset, *keys: str, rows: str = "12", mode="replace") -> None
         opened = attempt.open(DATASET)
         _write(opened.path, list(rows))
         block = attempt.finish(opened, mode=mode, follows=follows, file_format="json", measure=_measured)
-        ingest.complete(lease, [block])
+        ingest.complete(lease, [block], interval=interval)
 
 
 def work(data: Dataset) -> list[str]:

@@ -239,7 +239,7 @@ def test_a_group_that_somebody_has_changed_meanwhile_is_left_for_the_next_run(
     monkeypatch.setattr(one, "_plan", then_somebody)
     done = one.run([config()])
     assert (done.begun, done.moved) == ((), (JANUARY,))
-    assert planner(data).remembered().waits
+    assert planner(data).remembered().datasets[DATASET].waits
 
 
 def test_it_remembers_datasets_that_it_was_not_asked_about(data: Dataset) -> None:
@@ -305,3 +305,46 @@ def test_once_a_day_everything_is_looked_at(tmp_path: Path) -> None:
     assert planner(data).run([config()]).plan is None
     clock.advance(timedelta(hours=1))
     assert planner(data).run([config()]).plan is not None
+
+
+def test_what_one_run_has_seen_is_news_for_another_dataset(data: Dataset) -> None:
+    publish(data, "2013-01-03")
+    planner(data).run([config_of("daily")])
+    planner(data).run([config_of("daily")])
+    assert planner(data).run([config_of("daily")]).plan is None
+    assert planner(data).run([config()]).begun == (JANUARY,)
+
+
+def test_where_something_lies_in_two_chunks_only_the_group_with_work_begins(data: Dataset) -> None:
+    publish(data, "2013-01-03", "2013-02-02")
+    planner(data).run([config()])
+    work(data)
+    publish(data, "2013-01-31", interval="2013-01-31/2013-02-02")
+    done = planner(data).run([config()])
+    assert [(task.key, str(task.work.chunk)) for task in done.plan.tasks] == [(JANUARY, "2013-01-01/2013-03-01")]
+    work(data)
+    assert {one.key: [origin.key for origin in one.covers] for one in data.overlays().row} == {
+        JANUARY: ["2013-01-03", "2013-01-31"],
+        FEBRUARY: ["2013-02-02"],
+    }
+    publish(data, "2013-02-02", rows="9")
+    [task] = planner(data).look([config()]).tasks
+    assert (task.key, str(task.work.chunk)) == (FEBRUARY, "2013-02-01/2013-03-01")
+    work(data)
+    assert data.rows() == Counter({"1": 2, "2": 2, "9": 1})
+
+
+def test_what_newer_code_has_planned_with_keeps_nobody_from_planning(data: Dataset) -> None:
+    publish(data, "2013-01-03")
+    planner(data).run([config()])
+    work(data)
+    duties = SourceCoordinator(data.store, DUTIES, "newer code")
+    lease = duties.acquire_partition(f"{COMPACT}|{SOURCE}")
+    state = lease.partition.progress_state
+    state["datasets"][DATASET][1]["later"] = 1
+    duties.save_progress_state(lease, state)
+    duties.give_up(lease)
+    with pytest.raises(InvalidInputError, match=r"planner\.config\.later=1: is unknown"):
+        planner(data).look()
+    done = planner(data).run([config()])
+    assert (done.plan.tasks, done.plan.remembered.datasets[DATASET].epoch) == ((), 1)
