@@ -6,13 +6,12 @@ different times may both take a block. That costs bytes, never rows: readers tak
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 
 from airflow_coordination.outputs.merging import epoch_of
 from airflow_coordination.outputs.overlays import Overlay, Overlays
 from airflow_coordination.outputs.published import head_pages, source_identifier
-from airflow_coordination.planning.compaction.chunks import Head, split
-from airflow_coordination.planning.compaction.configuration import Oversize
+from airflow_coordination.planning.compaction.chunks import Head
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.keys import interval_from_key
@@ -52,9 +51,8 @@ def members(
     heads = [head for _, head in sorted(found.items()) if head.blocks]
     if work.is_given_up:
         return [head for head in heads if head.key in own]
-    free = [head for head in heads if head.key not in own and _is_in(head, work)]
-    chosen = own | _chosen(heads, free, group, work, overlays)
-    return [head for head in heads if head.key in chosen]
+    others = by_key(overlays, work.epoch).keys() - own
+    return [head for head in heads if head.key in own or (head.key not in others and _is_in(head, work))]
 
 
 def keys_of(overlay: Overlay | None) -> set[str]:
@@ -74,30 +72,13 @@ def _named(store: PartitionStore, identifier: str, dataset: str, keys: set[str])
 
 def _is_in(head: HeadRecord, work: GroupWork) -> bool:
     interval = interval_of(head, work.config.interval_from_key)
-    return interval is not None and work.chunk.contains(interval)
-
-
-def _chosen(
-    heads: Iterable[HeadRecord], free: Sequence[HeadRecord], group: str, work: GroupWork, overlays: Overlays
-) -> set[str]:
-    """Return the keys of those that no other group of this epoch has, as far as they belong to this part."""
-    merged_in = by_key(overlays, work.epoch)
-    left = {head.key for head in free if head.key not in merged_in}
-    if work.config.oversize is not Oversize.SPLIT:
-        return left
-    row = [head for head in heads if head.key in left or _of_chunk(merged_in.get(head.key), group)]
-    parts = dict(split([planned(head, work.chunk, merged_in.get(head.key)) for head in row], work.config.input_bytes))
-    return left & {str(head.name) for head in parts.get(work.part, ())}
+    return interval is not None and work.chunk.contains(interval) and work.takes(head.key)
 
 
 def by_key(overlays: Overlays, epoch: int) -> dict[str, Overlay]:
     """Return what has the rows of each partition that is merged in an epoch."""
     row = [overlay for overlay in overlays.row if epoch_of(overlay.key) == epoch]
     return {origin.key: overlay for overlay in row for origin in overlay.covers}
-
-
-def _of_chunk(overlay: Overlay | None, group: str) -> bool:
-    return overlay is not None and overlay.key.rpartition("|")[0] == group.rpartition("|")[0]
 
 
 def planned(head: HeadRecord, interval: Interval, overlay: Overlay | None) -> Head:

@@ -62,7 +62,7 @@ def _again(config: CompactionConfig, overlay: Overlay) -> GroupWork:
     merged, epoch = overlay.manifest.merged, epoch_of(overlay.key)
     chunk = parse_interval("overlay.chunk", merged.chunk if merged else "")
     part = merged.part if merged else 0
-    return GroupWork(config=config, chunk=chunk, part=part, epoch=epoch, current_epoch=epoch)
+    return GroupWork(config=config, chunk=chunk, part=part, keys=("", ""), epoch=epoch, current_epoch=epoch)
 
 
 def _task(overlay: Overlay, work: GroupWork, key: str, seen: Snapshot) -> Task:

@@ -20,7 +20,7 @@ from airflow_coordination.outputs.membership import by_key, interval_of, keys_of
 from airflow_coordination.outputs.merging import epoch_of, group_key
 from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.planning.compaction.chunks import Head
-from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
+from airflow_coordination.planning.compaction.configuration import CompactionConfig, Oversize, by_dataset
 from airflow_coordination.planning.compaction.fingerprint import differences, fingerprint
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.compaction.progress import Progress, progress
@@ -203,7 +203,12 @@ class _Planned:
                 overlay = self._seen.overlays.of(key)
                 chunk = group.chunk if key == own or overlay is None else _chunk_of(overlay)
                 work = GroupWork(
-                    config=self.config, chunk=chunk, part=group.part, epoch=self.epoch, current_epoch=self.epoch
+                    config=self.config,
+                    chunk=chunk,
+                    part=group.part,
+                    keys=self._range(heads),
+                    epoch=self.epoch,
+                    current_epoch=self.epoch,
                 )
                 yield self._task(key, work, self._why(group), heads)
 
@@ -213,6 +218,13 @@ class _Planned:
         if state is None or reason is Reason.LARGE_FILE:
             return True
         return fingerprint(state) != fingerprint(spec) if reason is Reason.MIXED else bool(differences(spec, state))
+
+    def _range(self, heads: Sequence[Head]) -> tuple[str, str] | None:
+        """Return the first and the last key of what a part takes in; ``None`` where chunks have no parts."""
+        if self.config.oversize is not Oversize.SPLIT:
+            return None
+        taken = sorted(str(head.name) for head in heads if str(head.name) not in self._merged_in)
+        return (taken[0], taken[-1]) if taken else ("", "")
 
     def _why(self, group: Group) -> str:
         before = any(epoch_of(overlay.key) < self.epoch and overlay.covers for overlay in self._seen.overlays.row)
@@ -248,7 +260,14 @@ class _Planned:
     def _again(self, overlay: Overlay, epoch: int) -> GroupWork:
         merged = overlay.manifest.merged
         part = merged.part if merged else 0
-        return GroupWork(config=self.config, chunk=_chunk_of(overlay), part=part, epoch=epoch, current_epoch=self.epoch)
+        return GroupWork(
+            config=self.config,
+            chunk=_chunk_of(overlay),
+            part=part,
+            keys=self._range([]),
+            epoch=epoch,
+            current_epoch=self.epoch,
+        )
 
     def _task(self, key: str, work: GroupWork, reason: str, heads: Sequence[Head]) -> Task:
         records = [self._records[str(head.name)] for head in heads]

@@ -25,6 +25,9 @@ class GroupWork:
     :param config: how its dataset is compacted.
     :param chunk: the interval of its chunk.
     :param part: which part of the chunk, from 0 on.
+    :param keys: the first and the last of the partitions' keys that this part takes in now, beside what it has merged;
+        ``None`` for all of the chunk. Where a chunk has parts, it is the plan that divides it: workers that begin at
+        different times would divide it in different ways.
     :param epoch: the epoch of the group, from 1 on.
     :param current_epoch: the epoch of the plan; a group of an earlier one is to be given up.
     :param wanted: a digest of what the plan wants merged, by which the next plan knows what this one has asked for.
@@ -34,6 +37,7 @@ class GroupWork:
     config: CompactionConfig
     chunk: Interval
     part: int = 0
+    keys: tuple[str, str] | None = None
     epoch: int = 1
     current_epoch: int = 1
     wanted: str = ""
@@ -48,6 +52,10 @@ class GroupWork:
     def dataset(self) -> str:
         """The dataset that is compacted."""
         return self.config.dataset
+
+    def takes(self, key: str) -> bool:
+        """Return whether a partition that no group has merged may belong to this part."""
+        return self.keys is None or self.keys[0] <= key <= self.keys[1]
 
     @property
     def is_given_up(self) -> bool:
@@ -73,6 +81,7 @@ class GroupWork:
             "epoch": self.epoch,
             "current_epoch": self.current_epoch,
             "config": config,
+            **({"keys": list(self.keys)} if self.keys else {}),
             **({"wanted": self.wanted} if self.wanted else {}),
         }
         try:
@@ -95,7 +104,16 @@ class GroupWork:
             config = CompactionConfig.from_json({"dataset": said["dataset"], **said["config"]}, "payload.config")
             chunk = parse_interval("payload.chunk", said["chunk"])
             numbers = {name: said[name] for name in ("part", "epoch", "current_epoch")}
-            return cls(config=config, chunk=chunk, wanted=str(said.get("wanted", "")), **numbers)
+            keys = _keys(said.get("keys"))
+            return cls(config=config, chunk=chunk, keys=keys, wanted=str(said.get("wanted", "")), **numbers)
         except (KeyError, TypeError) as error:
             problem = f"is not that of a group of compaction ({error})"
             raise InvalidInputError("payload", payload, problem, "Let `compaction plan` make groups") from None
+
+
+def _keys(said: object) -> tuple[str, str] | None:
+    if said is None:
+        return None
+    if not isinstance(said, list) or len(said) != 2 or not all(isinstance(each, str) for each in said):
+        raise TypeError("keys are not two texts")
+    return said[0], said[1]

@@ -35,6 +35,16 @@ def test_a_payload_says_all_that_its_worker_needs():
     assert GroupWork.from_payload(json.loads(stored)) == made(wanted="abc")
 
 
+def test_a_part_takes_in_the_keys_of_its_plan():
+    payload = made(keys=("b", "d")).to_payload()
+    assert payload["keys"] == ["b", "d"]
+    part = GroupWork.from_payload(json.loads(PartitionIdentifier("g", payload).payload_text))
+    assert part == made(keys=("b", "d"))
+    assert [key for key in ("a", "b", "c", "d", "d1") if part.takes(key)] == ["b", "c", "d"]
+    assert made().takes("a")
+    assert not made(keys=("", "")).takes("a")
+
+
 @pytest.mark.parametrize(
     "payload",
     [
@@ -45,6 +55,8 @@ def test_a_payload_says_all_that_its_worker_needs():
         {"dataset": "clean", "config": {}, "chunk": "2013/2014", "part": -1, "epoch": 1, "current_epoch": 1},
         {"dataset": "clean", "config": {}, "chunk": "2013/2014", "part": 0, "epoch": 0, "current_epoch": 1},
         {"dataset": "clean", "config": {}, "chunk": "2013/2014", "part": 0, "epoch": 2, "current_epoch": 1},
+        made().to_payload() | {"keys": ["a"]},
+        made().to_payload() | {"keys": ["a", 1]},
         {"dataset": "clean", "config": {"later": 1}, "chunk": "2013/2014", "part": 0, "epoch": 1, "current_epoch": 1},
     ],
 )
