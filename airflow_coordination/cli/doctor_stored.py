@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.duties.follow_ups import told, understood
-from airflow_coordination.outputs.manifests import Reference, references, verified
-from airflow_coordination.outputs.published import source_identifier
+from airflow_coordination.outputs.overlays import NONE
+from airflow_coordination.outputs.published import (
+    DeadEnd,
+    manifests_in,
+    overlays_of,
+    source_identifier,
+    starts_of,
+    walks,
+)
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.remedies import about, shell_of
-from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.diagnostics import Finding, Verdict
-from airflow_coordination.systems.objects.storage import OutputError, read_many
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.names import split_source
 
@@ -24,38 +31,47 @@ SAMPLE: Final = 200
 """Head records that are looked at when no source is named."""
 NAMED: Final = 10
 _CHECK: Final = "published output"
-_Link = tuple[HeadRecord, Reference]
+
+
+@dataclass(slots=True)
+class _Seen:
+    """What was looked at: how many manifests, what readers refuse, and what could not be asked for."""
+
+    manifests: int = 0
+    refused: list[OutputError] = field(default_factory=list)
+    unseen: list[OutputError] = field(default_factory=list)
 
 
 def look_at_published(store: PartitionStore, source: str | None) -> Iterator[Finding]:
-    """Look at manifests as a reader does; nothing is said where nothing is published.
+    """Look at manifests as a reader does, through overlays; nothing is said where nothing is published.
 
     :param source: the name of the source all of whose manifests are looked at; a few of each by default.
     """
+    seen = _Seen()
     if source is None:
         names = [name for name, _ in store.sources()]
         each = max(1, SAMPLE // max(1, len(names)))
-        heads = [head for name in names[:SAMPLE] for head in store.heads(name, limit=each)]
+        for name in names[:SAMPLE]:
+            _look(store, name, seen, each)
     else:
-        heads = list(every_head(store, source_identifier(store, source, None)))
-    links = [(head, reference) for head in heads if head.kind == "files" for reference in references(head.blocks)]
-    seen, refused, unseen = 0, [], []
-    while links:
-        contents = read_many([reference.address for _, reference in links])
-        following: list[_Link] = []
-        for (head, reference), content in zip(links, contents, strict=True):
-            if isinstance(content, OutputError):
-                unseen.append(content)
-                continue
-            seen += 1
-            try:
-                manifest = verified(content, reference, head.source, head.key)
-            except OutputError as error:
-                refused.append(error)
-                continue
-            following += [(head, manifest.follows)] if manifest.follows and source is not None else []
-        links = following
-    yield from _findings(seen, refused, unseen, sampled=source is None)
+        _look(store, source_identifier(store, source, None), seen, None)
+    yield from _findings(seen.manifests, seen.refused, seen.unseen, sampled=source is None)
+
+
+def _look(store: PartitionStore, identifier: str, seen: _Seen, sample: int | None) -> None:
+    """Walk from head records, overlays read before them; of a sample only the newest link of each chain."""
+    overlays = NONE
+    try:
+        overlays = overlays_of(store, identifier, None)
+    except OutputError as error:
+        seen.refused.append(error)
+    heads = store.heads(identifier, limit=sample) if sample else every_head(store, identifier)
+    starts = starts_of(head for head in heads if head.kind == "files")
+    dead_ends: list[DeadEnd] = []
+    found = walks(starts, overlays, dead_ends, links=1 if sample else None)
+    seen.manifests += len(manifests_in(found))
+    seen.refused += [end.error for end in dead_ends if not end.unseen]
+    seen.unseen += [end.error for end in dead_ends if end.unseen]
 
 
 def _findings(

@@ -14,7 +14,7 @@ from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import Content, OutputError, read_many
 from airflow_coordination.values.accounting import AddedUp, together
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
-from airflow_coordination.values.names import agreed_prefix, check_key, compose_source, partition_label
+from airflow_coordination.values.names import agreed_prefix, check_key, compose_source, partition_label, split_source
 from airflow_coordination.values.times import Span
 
 PAGE = 1_000
@@ -69,10 +69,19 @@ def read_overlays(
     :param published_before: leave out what was published at this moment, by the store's clock, or later.
     :raises OutputError: when a manifest is missing or was changed.
     """
+    identifier = source_identifier(store, source, partition_prefix)
+    return overlays_of(store, identifier, dataset, published_before=published_before)
+
+
+def overlays_of(
+    store: PartitionStore, identifier: str, dataset: str | None, *, published_before: datetime | None = None
+) -> Overlays:
+    """Return the overlays of a dataset as :func:`read_overlays` does, of a source by its stored identifier."""
+    prefix, source, kind = split_source(identifier)
     if is_upkeep(source):
         return NONE
     row: list[Overlay] = []
-    for page in head_pages(store, source_identifier(store, merged_source(source), partition_prefix), dataset):
+    for page in head_pages(store, compose_source(merged_source(source), prefix, kind), dataset):
         heads = [head for head in page if published_before is None or _before(head, published_before)]
         named = [(head, reference) for head in heads for reference in references(head.blocks)]
         found = walks([(head.source, head.key, reference) for head, reference in named])
@@ -175,7 +184,12 @@ class _End:
     reference: Reference
 
 
-def walks(starts: Sequence[Start], overlays: Overlays = NONE, dead_ends: list[DeadEnd] | None = None) -> list[Walk]:
+def walks(
+    starts: Sequence[Start],
+    overlays: Overlays = NONE,
+    dead_ends: list[DeadEnd] | None = None,
+    links: int | None = None,
+) -> list[Walk]:
     """Walk from each start to the end of its chain or the first block that an overlay covers, whichever comes first.
 
     Each block is met once: where two starts lead to it, by the first. This is the only function that walks; readers,
@@ -183,13 +197,15 @@ def walks(starts: Sequence[Start], overlays: Overlays = NONE, dead_ends: list[De
     What the trails of long ones name is fetched in one round.
 
     :param dead_ends: takes those; a walk ends there then.
+    :param links: of each chain are read, and no more; ``None`` for all.
     :raises OutputError: at the first dead end, unless ``dead_ends`` takes it.
     """
     found = [Walk([]) for _ in starts]
     ends = [_End(number, *start) for number, start in enumerate(starts)]
     fetched: dict[str, Content] = {}
     seen: set[Reference] = set()
-    while ends:
+    while ends and links != 0:
+        links = None if links is None else links - 1
         ends = [end for end in ends if not (end.reference in seen or seen.add(end.reference))]  # type: ignore[func-returns-value]
         ends = [end for end in ends if not _covered(end, overlays, found)]
         _fetch(ends, [walk.chain for walk in found], fetched)

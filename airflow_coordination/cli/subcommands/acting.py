@@ -7,7 +7,7 @@ import re
 import sys
 from argparse import Namespace
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -25,15 +25,17 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.acting import TOLD, at_stake, each
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.monitoring.summaries import summary
+from airflow_coordination.outputs.published import read_overlays
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.remedies import command, quoted, shell_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.systems.kafka.offsets import options_in
 from airflow_coordination.systems.rights import FollowUpRights
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, shown
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError, shown
 
 MANY: Final = 100
 """From so many partitions on a person wants to see how far it is."""
@@ -68,7 +70,25 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
     by = args.by or account()
     done = _told(partitions, lambda partition: coordinator.people.act(action, partition.key, by, args.why, partition))
     say(f"Done: {action} {done} of {len(partitions)} {about}.")
+    if action is Action.RETRACT and done:
+        _tell_merged(coordinator, {partition.key for partition in partitions})
     return int(done < len(partitions))
+
+
+def _tell_merged(coordinator: SourceCoordinator, keys: Set[str]) -> None:
+    """Say of which partitions rows are left in what was merged: nobody reads them, and erasing is another matter."""
+    store, source, prefix = coordinator.store, coordinator.source, coordinator.partition_prefix
+    try:
+        overlays = read_overlays(store, source, None, prefix)
+    except CoordinationError as error:
+        say(f"Whether rows are left in what was merged cannot be seen: {error}")
+        return
+    left = sorted(keys & {origin.key for overlay in overlays.row for origin in overlay.covers})
+    if left:
+        run = command("compaction run", source, prefix=prefix, shell=shell_of(store))
+        more = f" and of {len(left) - 1} more" if len(left) > 1 else ""
+        say(f"Rows of {shown(left[0])}{more} are left in what was merged, where no reader meets them.")
+        say(f"They go when that is merged again: {run} --output-root ROOT --now {quoted(left[0])}; then collect.")
 
 
 def _told(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:

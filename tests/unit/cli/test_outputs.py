@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,7 @@ from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.input_errors import SettingsError
 from tests.unit.outputs.test_keeping import filled, let_go
-from tests.unit.outputs.test_overlays import compacted
+from tests.unit.outputs.test_overlays import compacted, published
 from tests.upkeep import SOURCE, Dataset
 
 
@@ -126,6 +127,46 @@ def test_s16_a_migration_leaves_outputs_enabled(data):
         connection.exec_driver_sql(f"UPDATE coordination_meta SET schema_version = {THROUGH_OVERLAYS - 1}")
     data.store.setup()
     assert enabled(data)
+
+
+def findings(cli, *options: str) -> list[tuple[str, str]]:
+    _, out, _ = cli("doctor", "-o", "json", *options)
+    return [(row["verdict"], row["found"]) for row in json.loads(out) if row["check"] == "published output"]
+
+
+@pytest.mark.parametrize("options", [(), ("--source", SOURCE)])
+def test_doctor_looks_through_overlays(collect, cli, data, options):
+    """An original that is gone is nothing; where a walk ends nowhere, its manifest is named."""
+    lost = data.heads(["c"])[0].blocks[0].address
+    data.store.enable_outputs()
+    assert collect("--yes")[1][SOURCE]["blocks"] == 3
+    published(data, "a", "7", "append")
+    [(verdict, found)] = findings(cli, *options)
+    assert (verdict, found[:25]) == ("ok", "readers understand the " + ("3 " if not options else "2 "))
+    let_go(data, ["a", "b"])
+    [(verdict, found)] = findings(cli, *options)
+    assert (verdict, found) == ("wrong", f"readers refuse {lost}: it is missing")
+    overlay = data.overlays().row[0].manifest.address
+    Path(overlay).unlink()
+    said = [found for _, found in findings(cli, "--source", SOURCE)]
+    assert said[0] == f"readers refuse {overlay}: it is missing"
+    assert f"readers refuse {lost}: it is missing" in said
+
+
+def test_a_retract_says_where_rows_are_left(cli, data):
+    code, _, err = cli("retract", "b", "a", "--source", SOURCE, "--why", "they asked", "--yes")
+    assert code == 0
+    assert "Rows of 'a' and of 1 more are left in what was merged, where no reader meets them." in err
+    run = f"python -m airflow_coordination compaction run --source flights --store {data.store.reference}"
+    assert f"They go when that is merged again: {run} --output-root ROOT --now a; then collect." in err
+    published(data, "d", "8")
+    _, _, err = cli("retract", "d", "--source", SOURCE, "--why", "they asked", "--yes")
+    assert "what was merged" not in err
+    manifest = Path(data.overlays().row[0].manifest.address)
+    manifest.write_text("{}")
+    _, _, err = cli("retract", "c", "--source", SOURCE, "--why", "they asked", "--yes")
+    assert "Done: retract 1 of 1" in err
+    assert "Whether rows are left in what was merged cannot be seen: " in err
 
 
 def test_the_age_of_the_oldest_tenure_is_told(cli, data):
