@@ -14,7 +14,7 @@ from typing import Final
 from tests.merging.virtual import Report, simulate
 from tests.simulation.stores import STORES
 
-CHUNK: Final = 4
+CHUNK: Final = 2
 
 
 @dataclass

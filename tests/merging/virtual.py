@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -10,12 +9,10 @@ from typing import Final
 
 from greenlet import getcurrent
 
-from airflow_coordination.outputs.overlays import merged_source
-from airflow_coordination.outputs.published import follow, starts_of
 from airflow_coordination.testing.history import Kind, MemoryLog, Told, check
-from tests.merging.actors import ROLES, Collector, Reader, Tools
+from tests.merging.actors import GROUPS, ROLES, SOURCES, Collector, Reader, Tools, left_behind
 from tests.merging.broken import without
-from tests.merging.shelf import STEPS, Shelf, shelf
+from tests.merging.shelf import STEPS, shelf
 from tests.merging.truth import Findings, ReadersInMemory, TruthInMemory
 from tests.simulation.behaviour import EXPECTED, bring_to_an_end
 from tests.simulation.clocks import VirtualHeartbeat
@@ -23,10 +20,8 @@ from tests.simulation.run import PATIENCE, SETTLING
 from tests.simulation.setup import Setup
 from tests.simulation.stores import MakeStore
 from tests.simulation.world import Process
-from tests.upkeep import SOURCE, Dataset
+from tests.upkeep import Dataset
 
-GROUPS: Final = merged_source(SOURCE)
-_SOURCES: Final = {"publisher": SOURCE, "reader": SOURCE, "compactor": GROUPS, "collector": SOURCE}
 STOPPED: Final = "COMPACTOR_STOPPED"
 """Past its lease, beside what meets a message."""
 _HOW_MANY: Final = {"publisher": 3, "compactor": 3, "collector": 1, "reader": 2}
@@ -78,7 +73,7 @@ class MergingSetup(Setup):
 
     def tools(self, task: str, role: str) -> tuple[Process, Tools]:
         """Start a process, and return what it works with."""
-        source = _SOURCES[role]
+        source = SOURCES[role]
         process, one, clock = self.start(task, source=source)
         if source == GROUPS:
             one.log = self.of_groups
@@ -143,16 +138,6 @@ class Finisher:
             if bring_to_an_end(tools.one):
                 return
             tools.clock.sleep(30)
-
-
-def left_behind(tools: Tools) -> Iterator[str]:
-    """Yield what is still stored and nobody needs, when everything has ended and was collected."""
-    overlays, heads = tools.data.overlays(), tools.data.heads()
-    needed = {each.directory for each in (*follow(starts_of(heads), overlays), *(o.manifest for o in overlays.row))}
-    stored = {name.rpartition("/")[0] for name in Shelf().find(str(tools.data.root).partition("://")[2])}
-    for directory in stored:
-        if "/block=" in directory and f"shelf://{directory}" not in needed:
-            yield f"S12: {directory} is left, and nobody needs it"
 
 
 def simulate(seed: int, make_store: MakeStore, rule: str | None = None) -> Report:

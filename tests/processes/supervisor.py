@@ -11,12 +11,13 @@ import signal
 import socket
 import time
 from collections import Counter
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
-from typing import Final
+from typing import Any, Final
 
 from tests.processes.actor import ProcessSpec, address, driver_of
 from tests.processes.stores import KILLED, STOPPED
@@ -36,10 +37,18 @@ class Supervisor:
 
     :param draft: what all parts have in common.
     :param draw: seeded; says who is harmed.
+    :param target: is a process, from its start to its end.
+    :param preferred: roles that are harmed four times as often as others.
     """
 
-    def __init__(self, draft: ProcessSpec, draw: random.Random) -> None:
-        self._draft, self._draw = draft, draw
+    def __init__(
+        self,
+        draft: ProcessSpec,
+        draw: random.Random,
+        target: Callable[[Any], None] = run_process,
+        preferred: Collection[str] = ("worker", "driver"),
+    ) -> None:
+        self._draft, self._draw, self._target, self._preferred = draft, draw, target, preferred
         self._context = multiprocessing.get_context("forkserver")
         self._context.set_forkserver_preload(PRELOADED)
         self._living: dict[int, tuple[BaseProcess, ProcessSpec]] = {}
@@ -61,7 +70,7 @@ class Supervisor:
         self._start(replace(self._draft, role=role, task=task, tries=tries, name=f"{task}.{tries}"))
 
     def _start(self, spec: ProcessSpec) -> None:
-        process = self._context.Process(target=run_process, args=(spec,), name=spec.name, daemon=True)
+        process = self._context.Process(target=self._target, args=(spec,), name=spec.name, daemon=True)
         process.start()
         self._living[process.sentinel] = (process, spec)
 
@@ -111,7 +120,7 @@ class Supervisor:
     def _victim(self) -> BaseProcess | None:
         asleep = {pid for _, pid, _ in self._stopped}
         able = [(process, spec) for process, spec in self._living.values() if process.pid not in asleep]
-        weights = [4 if spec.role in ("worker", "driver") else 1 for _, spec in able]
+        weights = [4 if spec.role in self._preferred else 1 for _, spec in able]
         return self._draw.choices(able, weights)[0][0] if able else None
 
     def _continue(self, now: float) -> None:

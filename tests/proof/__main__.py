@@ -2,7 +2,7 @@
 
 It goes on where the last time ended; --page only writes the page, --only simulation:in_memory runs one part alone.
 --only rest runs what CI tries in part, --only "rest:crash points" one row of it, and writes its table on the page;
-so do --only plain and --only plain:supply with the mutants of plain modules.
+so do --only plain and --only plain:supply with the mutants of plain modules, and --only merging:postgresql.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def main() -> int:
         "--only",
         action="append",
         metavar="PART",
-        help="mutants, model, plain[:MODULE], rest[:ROW], simulation:STORE, processes:STORE",
+        help="mutants, model, plain[:MODULE], rest[:ROW], simulation:STORE, processes:STORE, merging:STORE",
     )
     parser.add_argument("--ledger", type=Path, default=LEDGER, help=f"what was run so far ({LEDGER})")
     parser.add_argument("--page", action="store_true", help="only write the page")
@@ -77,13 +77,18 @@ def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
     elif kind == "model":
         parts.model(seconds * (1 if alone else parts.MODEL_SHARE), ledger, say)
     else:
-        run = {"simulation": parts.simulation, "processes": parts.processes}[kind]
+        run = {"simulation": parts.simulation, "processes": parts.processes, "merging": parts.merging}[kind]
         run(store, seconds * (1 if alone else parts.STORES[kind][store]), ledger, say)
 
 
 def _is_broken(ledger: Ledger) -> bool:
     simulated = (line["broken"] for store in parts.STORES["simulation"] for line in ledger.lines(f"simulation {store}"))
-    real = (line["violations"] for store in parts.STORES["processes"] for line in ledger.lines(f"processes {store}"))
+    real = (
+        line["violations"]
+        for kind in ("processes", "merging")
+        for store in parts.STORES[kind]
+        for line in ledger.lines(f"{kind} {store}")
+    )
     plain = [f"plain {module}" for module in MODULES]
     once = (line["wrong"] for part in ("mutants", "model", *plain) for line in list(ledger.lines(part))[-1:])
     rest = (line["failed"] for row in ROWS for line in list(ledger.lines(f"rest {row.name}"))[-1:])

@@ -10,9 +10,11 @@ import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from tests.left_out import LeftOut, digest_of
+from tests.merging.batch import Tally as Merged
+from tests.merging.batch import run as merge
 from tests.mutants.catalogue import CONTROLS
 from tests.mutants.plain.trial import tried
 from tests.mutants.runner import all_tried, is_as_expected
@@ -25,6 +27,8 @@ SLICE: Final = 240.0
 """Seconds of one run of real processes; every slice ends with all its work done and checked."""
 NOTE_EVERY: Final = 60.0
 """Seconds of simulation that an interruption may cost."""
+PROCESSES: Final = ("postgresql",)
+"""Where groups merge on real processes; elsewhere they do in virtual time."""
 Say = Callable[[str], object]
 
 
@@ -58,6 +62,33 @@ def processes(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
             figures = json.loads(report.read_text())
         ledger.add(f"processes {store}", figures)
         say(f"{figures['operations']:,} operations, {sum(figures['faults'].values()):,} faults")
+
+
+def merging(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
+    """Let groups merge beside publishers and a collector, with seeds that were not run yet."""
+    part = f"merging {store}"
+    first = max((line["first"] + line["seeds"] for line in ledger.lines(part)), default=0)
+    ends = time.monotonic() + seconds
+    while (left := ends - time.monotonic()) > (30 if store in PROCESSES else 0):
+        if store in PROCESSES:
+            figures = {"first": first, "seeds": 1, **_merged(min(SLICE, left), first)}
+        else:
+            found = sum(merge(store, first, sys.maxsize, min(NOTE_EVERY, left), JOBS), start=Merged(store, first))
+            figures = {**vars(found), "violations": [f"seed {seed}: {what}" for seed, what in found.broken]}
+        first += figures["seeds"]
+        ledger.add(part, figures)
+        say(f"{figures['operations']:,} operations, {sum(figures['faults'].values()):,} faults")
+
+
+def _merged(seconds: float, seed: int) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as scratch:
+        report = Path(scratch) / "report"
+        command = [sys.executable, "-m", "tests.merging", "--store", "postgresql", "--json", str(report)]
+        subprocess.run([*command, "--seconds", f"{seconds:.0f}", "--seed", str(seed + 1)], check=False)
+        if not report.exists():
+            raise RuntimeError(f"the processes left no report; run it again: {' '.join(command)}")
+        figures: dict[str, Any] = json.loads(report.read_text())
+        return figures
 
 
 def mutants(ledger: Ledger, say: Say) -> None:
@@ -125,8 +156,9 @@ def rest(row: LeftOut, ledger: Ledger, say: Say) -> None:
 
 
 STORES: Final[Mapping[str, Mapping[str, float]]] = {
-    "simulation": {"in_memory": 0.42, "sqlite": 0.09, "dynamodb": 0.09},
+    "simulation": {"in_memory": 0.32, "sqlite": 0.09, "dynamodb": 0.09},
     "processes": {"postgresql": 0.24, "sqlite": 0.06, "dynamodb": 0.06},
+    "merging": {"in_memory": 0.02, "sqlite": 0.01, "dynamodb": 0.01, "postgresql": 0.06},
 }
 """Shares of the time."""
 MODEL_SHARE: Final = 0.04
