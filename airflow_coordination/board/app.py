@@ -11,6 +11,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 
 from airflow_coordination.board import acting, pausing, reading
+from airflow_coordination.board import datasets as of_source
 from airflow_coordination.board.acting import MayNotActError
 from airflow_coordination.board.action_models import (
     ActionRequest,
@@ -22,6 +23,7 @@ from airflow_coordination.board.action_models import (
     PauseRequest,
     PauseResult,
 )
+from airflow_coordination.board.dataset_models import DatasetPage, DatasetsPage
 from airflow_coordination.board.detail import detail
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
@@ -122,6 +124,26 @@ def owners(
 ) -> OwnersPage:
     """Return who holds what in a source: since when, when it was last heard of, and until when the lease lasts."""
     return _timed(response, reading.holdings(user, store, source, after, limit))
+
+
+@routes.get(f"{API}/datasets")
+def datasets(response: Response, user: User, store: Store, source: Source) -> DatasetsPage:
+    """Return what a source's datasets add up to, by the sums that the planner of compaction keeps."""
+    return _timed(response, of_source.datasets(user, store, source))
+
+
+@routes.get(f"{API}/dataset")
+def dataset(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Source,
+    dataset: Annotated[str, Query()],
+    after: Annotated[str | None, Query(description="Only chunks behind this place")] = None,
+    limit: Annotated[int, Query(ge=1, le=of_source.MOST_CHUNKS)] = of_source.MOST_CHUNKS,
+) -> DatasetPage:
+    """Return one dataset with a page of its chunks, the newest first."""
+    return _timed(response, of_source.dataset(user, store, source, dataset, after, limit))
 
 
 @routes.post(f"{API}/actions/dry-run", dependencies=[SAME_ORIGIN])

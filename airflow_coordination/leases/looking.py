@@ -206,11 +206,14 @@ class ChunkBook:
         read = partial(self._kept.chunks, self._core.source_id, dataset, after, limit)
         return self._core.settler.repeat("read sums of chunks", read)
 
-    def totals(self) -> Sequence[ChunkTotals]:
-        """Return what they add up to, by dataset, then by state."""
+    def totals(self, dataset: str | None = None) -> Sequence[ChunkTotals]:
+        """Return what they add up to, by dataset, then by state.
+
+        :param dataset: of this one only.
+        """
         if self._kept is None:
             return ()
-        read = partial(self._kept.chunk_totals, self._core.source_id)
+        read = partial(self._kept.chunk_totals, self._core.source_id, dataset)
         return self._core.settler.repeat("add up sums of chunks", read)
 
     def forget(self, dataset: str) -> None:

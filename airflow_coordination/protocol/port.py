@@ -304,11 +304,13 @@ class Chunks(Protocol):
         :param after: only those behind this dataset and :attr:`~.chunk_sums.ChunkSums.place`.
         """
 
-    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+    def chunk_totals(self, source: str, dataset: str | None = None) -> Sequence[ChunkTotals]:
         """Return what they add up to, by dataset in byte order, then by state.
 
-        Where reading is dear (DynamoDB), of the newest chunks of each dataset, and at most 2,000 in all: that is said
+        Where reading is dear (DynamoDB), of the newest chunks of each dataset, and at most 1,500 in all: that is said
         by :attr:`~.chunk_sums.ChunkTotals.whole`.
+
+        :param dataset: of this one only.
         """
 
     def forget_chunks(self, source: str, dataset: str) -> None:

@@ -412,10 +412,11 @@ class InMemoryStore:
             wanted = (place for place in sorted(kept) if dataset in (None, place[0]) and (not after or place > after))
             return [kept[place] for place in islice(wanted, limit)]
 
-    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+    def chunk_totals(self, source: str, dataset: str | None = None) -> Sequence[ChunkTotals]:
         """Return what they add up to, by dataset and state."""
         with self._step():
-            return added_up(self._source(source).chunks.values())
+            kept = self._source(source).chunks.values()
+            return added_up(row for row in kept if dataset in (None, row.dataset))
 
     def forget_chunks(self, source: str, dataset: str) -> None:
         """Remove all sums of a dataset."""

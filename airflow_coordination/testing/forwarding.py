@@ -223,9 +223,9 @@ class ForwardingStore:
         kept = there(parts_of(self.store).chunks)
         return self.forward("chunks", lambda: kept.chunks(source, dataset, after, limit))
 
-    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:  # noqa: D102
+    def chunk_totals(self, source: str, dataset: str | None = None) -> Sequence[ChunkTotals]:  # noqa: D102
         kept = there(parts_of(self.store).chunks)
-        return self.forward("chunk_totals", lambda: kept.chunk_totals(source))
+        return self.forward("chunk_totals", lambda: kept.chunk_totals(source, dataset))
 
     def forget_chunks(self, source: str, dataset: str) -> None:  # noqa: D102
         kept = there(parts_of(self.store).chunks)

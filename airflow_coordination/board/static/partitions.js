@@ -1,9 +1,10 @@
 // The page "Partitions": one React component on what Airflow's page provides (React, Chakra UI, React Router).
 // This file is shipped as it is written: there is nothing to build.
 
+import { Dataset, Datasets, DatasetsOf } from "./datasets.js";
 import { Tiles } from "./map.js";
 import { Owners } from "./owners.js";
-import { Problem, To, h, visible } from "./parts.js";
+import { Problem, To, at, h, visible } from "./parts.js";
 import { Overview, Partition, Partitions } from "./views.js";
 
 const { Component } = globalThis.React;
@@ -28,20 +29,24 @@ class Boundary extends Component {
 const nameOf = (source) =>
   source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
 
-const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, map: Tiles });
+const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, map: Tiles, datasets: DatasetsOf });
+const OF_ALL = Object.assign(Object.create(null), { datasets: Datasets });
 
 function Board({ dagId: dag }) {
   const [parameters] = useSearchParams();
   const go = useNavigate();
   const place = Object.fromEntries(parameters);
-  const { store, source, key, view } = place;
-  const View = key ? Partition : source ? OF_A_SOURCE[view] ?? Partitions : Overview;
+  const { store, source, key, view, dataset } = place;
+  const View = key ? Partition : !source ? OF_ALL[view] ?? Overview : dataset !== undefined ? Dataset : OF_A_SOURCE[view] ?? Partitions;
   const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
+  const further = key || view || dataset !== undefined;
   return h(Box, { id: "partitions-board", p: 4, overflow: "auto", height: "100%" },
     h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
-      h(Heading, { size: "lg" }, source ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
-      source && h(Heading, { size: "md" }, "› ", key || view ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
-      source && !key && view in OF_A_SOURCE && h(Heading, { size: "md" }, `› ${view}`)),
+      h(Heading, { size: "lg" }, source || view in OF_ALL ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
+      !source && (view in OF_ALL ? h(Heading, { size: "md" }, `› ${view}`) : h(To, { to: at({ view: "datasets" }) }, "DATASETS")),
+      source && h(Heading, { size: "md" }, "› ", further ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
+      source && dataset !== undefined && h(Heading, { size: "md" }, "› ", h(To, { to: at({ store, source, view: "datasets" }) }, "datasets"), ` › ${visible(dataset)}`),
+      source && !key && dataset === undefined && view in OF_A_SOURCE && h(Heading, { size: "md" }, `› ${view}`)),
     h(View, { place: { ...place, dag }, go }));
 }
 

@@ -30,9 +30,16 @@ function Store({ store, served }) {
     null,
     h(Heading, { size: "md", mb: 2 }, connection),
     problem && h(Problem, null, problem),
-    sources.map((source) => h(Source, { key: source.source, source, served })),
+    sources.filter((one) => !isUpkeep(one)).map((source) => h(Source, { key: source.source, source, served })),
+    sources.some(isUpkeep) && h(Box, { as: "section", "aria-label": "Upkeep", borderTopWidth: 1, mt: 4, pt: 3 },
+      h(Heading, { size: "sm", mb: 2 }, "Upkeep"),
+      h(Text, { color: "fg.muted", fontSize: "sm", mb: 2 }, "Work on what other sources have published, and what happens by itself."),
+      sources.filter(isUpkeep).map((source) => h(Source, { key: source.source, source, served }))),
   );
 }
+
+/** Whether a source is work that nobody supplies: its name is one that users cannot give. */
+export const isUpkeep = ({ name }) => name.startsWith("~");
 
 function Source({ source, served }) {
   const { name, prefix, numbers } = source;
@@ -46,7 +53,8 @@ function Source({ source, served }) {
     numbers && h(Bar, { counts: numbers.counts }),
     numbers && h(HStack, { wrap: "wrap", mt: 2 },
       STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: numbers.counts[status] }))),
-      h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"), h(To, { to: at({ ...here, view: "map" }) }, "MAP")),
+      h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"), h(To, { to: at({ ...here, view: "map" }) }, "MAP"),
+      !isUpkeep(source) && h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS")),
     numbers?.pause && h(Text, { mt: 2, fontWeight: "bold" }, visible(numbers.pause)),
     numbers && h(Detail, { source }),
   );
@@ -71,7 +79,8 @@ export function Partitions({ place, go }) {
     h(HStack, { wrap: "wrap" },
       h(Filter, { here: { ...here, ...narrowed }, chosen: status }),
       h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"),
-      h(To, { to: at({ ...here, status, ...narrowed, view: "map" }) }, "MAP")),
+      h(To, { to: at({ ...here, status, ...narrowed, view: "map" }) }, "MAP"),
+      h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS")),
     h(Search, { key: JSON.stringify(narrowed), narrowed, search: (texts) => go(at({ ...here, status, ...texts })) }),
     h(Read, read, ({ typed, partitions, offers, after: next }, { now }) => h(
       Stack,

@@ -26,7 +26,7 @@ from airflow_coordination.stores.dynamodb.requests import Table, side_by_side
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.values.times import from_micros, to_micros
 
-MOST_READ: Final = 2_000
+MOST_READ: Final = 1_500
 """Items that one look at the totals of a source reads at most."""
 OF_A_DATASET: Final = 250
 """Items of one dataset that it reads at most, so that the first dataset does not take all."""
@@ -99,8 +99,11 @@ def _read(
         yield from (_decoded(item) for item in page if item[KEY] != last)
 
 
-def chunk_totals(table: Table, source: str) -> Sequence[ChunkTotals]:
+def chunk_totals(table: Table, source: str, dataset: str | None) -> Sequence[ChunkTotals]:
     """Return what the newest of each dataset add up to."""
+    if dataset is not None:
+        newest = chunks(table, source, dataset, None, MOST_READ)
+        return [replace(each, whole=len(newest) < MOST_READ) for each in added_up(newest)]
     found: list[ChunkSums] = []
     cut: set[str] = set()
     after: tuple[str, str] | None = None

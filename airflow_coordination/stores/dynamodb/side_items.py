@@ -432,10 +432,10 @@ class Beside(ABC):
         self._ready()
         return sums.chunks(self.table, source, dataset, after, limit)
 
-    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+    def chunk_totals(self, source: str, dataset: str | None = None) -> Sequence[ChunkTotals]:
         """Return what the newest of each dataset add up to, by dataset and state."""
         self._ready()
-        return sums.chunk_totals(self.table, source)
+        return sums.chunk_totals(self.table, source, dataset)
 
     def forget_chunks(self, source: str, dataset: str) -> None:
         """Remove all sums of a dataset."""

@@ -227,10 +227,11 @@ class SqlReading(ABC):
         shape = {"one_dataset": dataset is not None, "after": after is not None}
         return [chunk_of(row) for row in self.ask(call, sums.page, parameters, **shape)]
 
-    def chunk_totals(self, source: str) -> Sequence[ChunkTotals]:
+    def chunk_totals(self, source: str, dataset: str | None = None) -> Sequence[ChunkTotals]:
         """Return what the sums of chunks add up to, by dataset and state."""
-        call = Call("add up sums of chunks", source, writes=False)
-        return [chunk_totals_of(row) for row in self.ask(call, sums.totals, {"source": source})]
+        call, named = Call("add up sums of chunks", source, writes=False), {"source": source, "dataset": dataset}
+        rows = self.ask(call, sums.totals, named, one_dataset=dataset is not None)
+        return [chunk_totals_of(row) for row in rows]
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""

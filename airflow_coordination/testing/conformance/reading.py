@@ -325,6 +325,9 @@ class Summing:
         merged = full(1)
         now = bench.clock.now()
         other, fresh, partly = bench.chunks.chunk_totals(bench.source)
+        assert list(bench.chunks.chunk_totals(bench.source, "b")) == [other]
+        assert list(bench.chunks.chunk_totals(bench.source, "clean")) == [fresh, partly]
+        assert list(bench.chunks.chunk_totals(bench.source, "cle")) == []
         assert other == ChunkTotals(dataset="b", state="fresh", chunks=1, rows=1, updated_at=now)
         start = FIRST + 2 * DAY
         assert fresh == ChunkTotals(

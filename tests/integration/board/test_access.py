@@ -12,6 +12,7 @@ PARAMETERS = {
     "store": "coordination_default",
     "source": "flights|PARTITION",
     "key": "a-secret-key",
+    "dataset": "clean",
     "name": "partitions.js",
 }
 BODIES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
@@ -12,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from airflow_coordination.board.acting import ROWS
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.protocol.chunk_sums import ChunkSums
 from airflow_coordination.protocol.port import PartitionStore
 from tests.engines.postgres import fresh_database
 from tests.integration.board.conftest import OPEN_DAG, OURS
@@ -21,12 +23,22 @@ pytestmark = pytest.mark.slow
 NUMBER = 50_000
 HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
 _READ = """SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables
-    WHERE relname IN ('coordination_partitions', 'coordination_history')"""
+    WHERE relname IN ('coordination_partitions', 'coordination_history', 'coordination_heads', 'coordination_chunks')"""
 _HISTORY = """INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, ended_at,
         outcome, op, status_after, closed_count, partition_owner, acquired_at, row_count, byte_count)
     SELECT source_identifier, source_partition_key, 1, nonce, updated_at - ordinal * 1000, 'completed', 'o',
         'COMPLETED', 0, 'h/d/r/t/0/1', updated_at - ordinal * 1000 - 1000000, 0, 0
     FROM coordination_partitions WHERE source_partition_status = 'COMPLETED'"""
+_HEADS = """INSERT INTO coordination_heads (source_identifier, source_partition_key, dataset, blocks, row_count,
+        byte_count, generation, op, token, kind, state, published_at)
+    SELECT source_identifier, source_partition_key, 'clean', '[]', 1, 1, '', 'o', 1, 'files', 'applied', updated_at
+    FROM coordination_partitions"""
+_MONTHS = [
+    ChunkSums(dataset=dataset, chunk_start=month, chunk_end=month + timedelta(days=30), heads=NUMBER, bytes_before=1)
+    for dataset in ("clean", "rejected")
+    for month in (datetime(2000, 1, 1, tzinfo=UTC) + timedelta(days=30) * number for number in range(400))
+]
+"""A third of a century of months, in two datasets, however many head records are in them."""
 _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
     AND application_name = 'airflow-coordination'"""
 
@@ -41,8 +53,12 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
         with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
             connection.execute(_HISTORY)
             connection.execute("VACUUM (ANALYZE) coordination_history")
+            connection.execute(_HEADS)
+            connection.execute("VACUUM (ANALYZE) coordination_heads")
         store = open_store(url)
-        SourceCoordinator(store, SOURCE, "somebody").supplying.register_dag(OPEN_DAG)
+        filled = SourceCoordinator(store, SOURCE, "somebody")
+        filled.supplying.register_dag(OPEN_DAG)
+        filled.looking.chunks.put(_MONTHS)
         store.close()
         yield url
 
@@ -82,6 +98,9 @@ GETS = {
     "map?after": {"after": "k000025000"},
     "map?error": {"status": "CLOSED", "error": "no such error"},
     "source": {},
+    "datasets": {},
+    "dataset": {"dataset": "clean"},
+    "dataset?after": {"dataset": "clean", "after": _MONTHS[200].place},
     "owners": {"limit": 1000},
     **{f"partition?key={key}": {"key": key} for key in ("k000000006", "k000000998", "k000000999", "k000025008")},
 }

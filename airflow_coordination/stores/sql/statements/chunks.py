@@ -41,12 +41,13 @@ def page(_: Dialect, *, one_dataset: bool, after: bool) -> str:
         ORDER BY dataset, place LIMIT :limit"""
 
 
-def totals(dialect: Dialect) -> str:
+def totals(dialect: Dialect, *, one_dataset: bool) -> str:
     """Return the statement that adds up by dataset and state; an engine's sums of nothing are no numbers."""
     sums = ", ".join(f"CAST(coalesce(sum({_COLUMN[name]}), 0) AS {_whole(dialect)})" for name in SUMMED)
+    dataset = "AND dataset = :dataset" if one_dataset else ""
     times = "min(chunk_start), max(chunk_end), max(merged_at), max(updated_at)"
     return f"""SELECT dataset, state, count(*), {sums}, {times} FROM {CHUNKS} WHERE source_identifier = :source
-        GROUP BY dataset, state ORDER BY dataset, state"""
+        {dataset} GROUP BY dataset, state ORDER BY dataset, state"""
 
 
 def _whole(dialect: Dialect) -> str:

@@ -1,0 +1,164 @@
+// What was published, and how far it is merged: all datasets, those of one source, and the chunks of one dataset.
+// All of it is what the planner of compaction has written down; nothing is counted for who looks.
+
+import { useLive } from "./api.js";
+import { Command, Empty, Key, Problem, Read, Rows, To, When, Who, at, h, visible } from "./parts.js";
+import { isUpkeep } from "./views.js";
+
+const { useEffect, useRef, useState } = globalThis.React;
+const { Badge, Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
+
+const PACE = 30_000; // milliseconds between two reads: a plan is made every few minutes at most
+const STATES = ["fresh", "partly", "merged", "left out"];
+const COLOURS = Object.assign(Object.create(null), { fresh: "running", partly: "up_for_retry", merged: "success", "left out": "scheduled" });
+const colourOf = (state) => COLOURS[state] ?? "deferred";
+const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** Returns a number of bytes with three digits at most, in powers of 1,000. */
+export function bytes(number) {
+  if (typeof number !== "number") return "unknown";
+  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, number)) / 3)));
+  const amount = number / 1000 ** power;
+  return `${amount < 10 && power ? amount.toFixed(1) : Math.round(amount).toLocaleString()} ${UNITS[power]}`;
+}
+
+const count = (number) => (typeof number === "number" ? number.toLocaleString() : "unknown");
+
+/** Says what was and what is, once where nothing has changed; what is not known is not drawn as zero. */
+const change = (before, now, told) => (before === now ? told(before) : `${told(before)} → ${told(now)}`);
+
+/** Returns the interval of a chunk, as short as it can be said: days without their midnights. */
+function interval({ start, end }) {
+  if (!start || !end) return "no interval";
+  const [from, to] = [start, end].map((moment) => moment.replace(/T00:00:00Z$/, ""));
+  return Date.parse(end) - Date.parse(start) === 86_400_000 && from.length === 10 ? from : `${from} – ${to}`;
+}
+
+/** All datasets that one may see, source by source: each asks when it is on the screen. */
+export function Datasets({ place: { dag } }) {
+  return h(Read, useLive("sources", { dag }, () => PACE), ({ stores }) => {
+    const sources = stores.flatMap((store) => store.sources.filter((one) => !isUpkeep(one)));
+    return h(Stack, { gap: 6 }, stores.filter(({ problem }) => problem).map(({ connection, problem }) => h(Problem, { key: connection }, problem)),
+      sources.map((one) => h(OnScreen, { key: `${one.store} ${one.source}`, one })),
+      !sources.length && h(Empty, null, "There is no source that belongs to a DAG that you may read, and so no dataset."));
+  });
+}
+
+function OnScreen({ one: { store, source, name } }) {
+  const shown = useRef(null);
+  const [seen, see] = useState(false);
+  useEffect(() => {
+    const watch = new IntersectionObserver((entries) => see(entries.some((entry) => entry.isIntersecting)));
+    watch.observe(shown.current);
+    return () => watch.disconnect();
+  }, []);
+  return h(Box, { ref: shown, as: "section", "aria-label": visible(name), minHeight: "6rem" },
+    h(Heading, { size: "sm", mb: 2 }, h(To, { to: at({ store, source, view: "datasets" }) }, visible(name)), h(Text, { as: "span", color: "fg.muted", fontWeight: "normal" }, ` in ${visible(store)}`)),
+    seen && h(DatasetsOf, { place: { store, source } }));
+}
+
+/** The datasets of one source. */
+export function DatasetsOf({ place: { store, source } }) {
+  return h(Read, useLive("datasets", { store, source }, () => PACE), ({ kept, datasets, all_looked_at, groups, planning, typed }, { now }) => {
+    const bare = datasets.filter(({ summed }) => !summed);
+    return h(Stack, { gap: 2 },
+      datasets.length > 0 && h(Rows, { heads: ["Dataset", "", "Compacted", "Chunks", "Partitions", "Rows", "Files", "Bytes", "Since", "Being merged", "Looked at"],
+        rows: datasets.map((one) => row(one, { store, source }, now)) }),
+      !datasets.length && h(Empty, null, "Nothing was published here. A partition publishes when it completes or closes with output."),
+      !all_looked_at && h(Text, { color: "fg.muted", fontSize: "sm" }, "Datasets of which there are no sums are looked for among the first 100 head records only."),
+      bare.length > 0 && h(Unplanned, { kept, planning, names: bare.map(({ dataset }) => dataset) }),
+      h(Groups, { groups }),
+      datasets.length > bare.length && h(Command, { label: "The same as a command:", text: typed }));
+  });
+}
+
+function row(one, here, now) {
+  const name = h(To, { to: at({ ...here, dataset: one.dataset }) }, visible(one.dataset));
+  if (!one.summed) return [one.dataset, name, "", "never planned", ...Array(7).fill("")];
+  return [one.dataset, name, h(Share, { chunks: one.chunks }), percent(one), told(one), count(known(one).heads), count(known(one).rows),
+    change(known(one).files_before, known(one).files_now, count), change(known(one).bytes_before, known(one).bytes_now, bytes),
+    one.first ? one.first.slice(0, 10) : "no interval", count(one.running), h(When, { at: one.updated_at, now })];
+}
+
+/** Returns what is known of a dataset: where every sum is nothing, of its chunks nothing is known but that they are there. */
+const known = (one) => (one.heads || one.rows || one.files_before || one.bytes_before ? one : {});
+
+const percent = ({ percent: part }) => (typeof part === "number" ? `${Math.floor(part)} %` : "unknown");
+const told = ({ chunks, whole }) => `${whole ? "" : "of the newest: "}${names(chunks).map((state) => `${chunks[state].toLocaleString()} ${visible(state)}`).join(", ")}`;
+const names = (chunks) => [...STATES, ...Object.keys(chunks).filter((state) => !STATES.includes(state))].filter((state) => chunks[state]);
+
+/** How many chunks are in each state, as a bar. */
+function Share({ chunks }) {
+  const found = names(chunks);
+  const whole = found.reduce((sum, state) => sum + chunks[state], 0);
+  return h(Box, { display: "flex", height: "8px", minWidth: "8rem", borderRadius: "sm", overflow: "hidden", bg: "bg.muted", role: "img",
+    "aria-label": found.map((state) => `${chunks[state]} ${visible(state)}`).join(", ") || "empty" },
+  found.map((state) => h(Box, { key: state, colorPalette: colourOf(state), bg: "colorPalette.solid", width: `${(100 * chunks[state]) / whole}%`, minWidth: "3px" })));
+}
+
+const Unplanned = ({ kept, planning, names: bare }) => h(Box, { as: "section", "aria-label": "Never planned", fontSize: "sm" },
+  h(Text, null, kept
+    ? `Of ${bare.map(visible).join(", ")} nothing more is known: its compaction was never planned. Readers take what partitions have published as it is.`
+    : "This store keeps no sums of datasets, so that nothing more is known here."),
+  kept && h(Command, { label: "This plans it, and writes down what is there:", text: planning }));
+
+function Groups({ groups }) {
+  if (!groups.length) return null;
+  return h(Box, { as: "section", "aria-label": "Being merged", fontSize: "sm" }, h(Heading, { size: "xs", mb: 1 }, "Being merged now"),
+    groups.map(({ key, dataset, chunk, owner, task, expired }) => h(HStack, { key, align: "start", wrap: "wrap" },
+      h(Text, null, dataset ? `${visible(dataset)} ${visible(chunk ?? "")}` : h(Key, { text: key })), h(Text, null, expired ? "held, expired, by " : "by "), h(Who, { name: owner, task }))));
+}
+
+/** One dataset: what it adds up to, its chunks in time, and why each is or is not merged. */
+export function Dataset({ place: { store, source, dataset, after } }) {
+  const here = { store, source, dataset };
+  return h(Read, useLive("dataset", { ...here, after }, () => PACE), ({ kept, summary, chunks, after: next, groups, planning, typed }, { now }) => h(Stack, { gap: 4 },
+    !summary.summed && h(Unplanned, { kept, planning, names: [dataset] }),
+    summary.summed && h(Sums, { summary, now }),
+    chunks.length > 0 && h(Timeline, { chunks }),
+    chunks.length > 0 && h(Rows, { heads: ["Chunk", "State", "Files", "Bytes", "Rows", "Why", "Looked at"], rows: chunks.map((one) => chunkRow(one, now)) }),
+    h(HStack, null, after && h(To, { to: at(here) }, "Newest chunks"), next && h(To, { to: at({ ...here, after: next }) }, "Older chunks")),
+    h(Groups, { groups }),
+    summary.summed && h(Command, { label: "The same as a command:", text: typed })));
+}
+
+const StateOf = ({ state }) => h(Badge, { colorPalette: colourOf(state), variant: "subtle" }, visible(state));
+
+const dead = ({ rows, dead_rows }) => `${count(rows)}${dead_rows ? `, ${count(dead_rows)} dead` : ""}`;
+
+function chunkRow(one, now) {
+  const covered = one.uncovered_heads && one.state !== "fresh" ? ` (${count(one.uncovered_heads)} of ${count(one.heads)} partitions not)` : "";
+  return [one.place, h(Text, { as: "span", whiteSpace: "nowrap" }, interval(one)), h(Text, { as: "span" }, h(StateOf, one), covered),
+    change(one.files_before, one.files_now, count), change(one.bytes_before, one.bytes_now, bytes), dead(one),
+    h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.reason ?? "")), h(When, { at: one.updated_at, now })];
+}
+
+function Sums({ summary, now }) {
+  const { first, last, merged_at, running, whole } = summary;
+  const { files_before, files_now, bytes_before, bytes_now, rows, dead_rows, heads } = known(summary);
+  const facts = [
+    ["compacted", percent(summary), told(summary)],
+    ["files", count(files_now), `${count(files_before)} were published`],
+    ["bytes", bytes(bytes_now), `${bytes(bytes_before)} were published`],
+    ["rows that readers see", count(rows), `of ${count(heads)} partitions${dead_rows ? `; ${count(dead_rows)} dead rows` : ""}`],
+    ["chunks", first ? `${first.slice(0, 10)} – ${last.slice(0, 10)}` : "no interval", whole ? "all are added up" : "only the newest are added up"],
+    ["last merged", merged_at ? h(When, { at: merged_at, now }) : "never", running ? `${count(running)} being merged now` : "none is being merged now"],
+  ];
+  return h(SimpleGrid, { columns: { base: 2, lg: 6 }, gap: 3 }, facts.map(([label, value, more]) => h(Box, { key: label, as: "section", "aria-label": label, borderWidth: 1, borderRadius: "md", p: 3 },
+    h(Text, { fontSize: "sm", color: "fg.muted" }, label), h(Text, { fontWeight: "bold" }, value), h(Text, { fontSize: "sm", color: "fg.muted" }, more))));
+}
+
+/** The chunks of a page in the order of time, each as wide as its interval; what has none stands behind a gap. */
+function Timeline({ chunks }) {
+  const timed = chunks.filter(({ start, end }) => start && end).toReversed();
+  const without = chunks.filter(({ start }) => !start);
+  const counts = names(Object.fromEntries(STATES.map((state) => [state, chunks.filter((one) => one.state === state).length])));
+  const label = counts.map((state) => `${chunks.filter((one) => one.state === state).length} ${state}`).join(", ");
+  return h(Box, { as: "section", "aria-label": "Timeline" },
+    h(HStack, { gap: 3, mb: 1, fontSize: "sm" }, counts.map((state) => h(StateOf, { key: state, state }))),
+    h(Box, { display: "flex", gap: "2px", height: "22px", role: "img", "aria-label": `From the oldest on: ${label}` },
+      [...timed, ...without].map((one) => h("i", { key: one.place, title: `${interval(one)}: ${visible(one.state)}${one.reason ? ` – ${visible(one.reason)}` : ""}`, "data-state": one.state,
+        style: { flexGrow: one.start ? Math.max(1, (Date.parse(one.end) - Date.parse(one.start)) / 3_600_000) : 24, flexBasis: 3, minWidth: 3, borderRadius: 2,
+          marginLeft: one.start ? 0 : 12, background: `var(--chakra-colors-${colourOf(one.state)}-solid)` } }))),
+    timed.length > 0 && h(HStack, { justify: "space-between", fontSize: "sm", color: "fg.muted" }, h(Text, null, timed[0].start.slice(0, 10)), h(Text, null, timed[timed.length - 1].end.slice(0, 10))));
+}
