@@ -17,7 +17,8 @@ from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.names import agreed_prefix, check_key, compose_source, partition_label, split_source
 from airflow_coordination.values.times import Span
 
-PAGE = 1_000
+PAGE = 10_000
+"""Head records per read: a row is a few hundred bytes, and each read a round trip."""
 SHORT = 2
 """Links of a chain that are read without looking for a trail."""
 

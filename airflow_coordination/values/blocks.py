@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Final, Literal
 
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
@@ -14,6 +14,8 @@ from airflow_coordination.values.names import check_key
 MAX_BLOCKS_BYTES = 64 * 1024
 MAX_DATASET_BYTES = 255
 MAX_ADDRESS_BYTES = 8 * 1024
+MOST: Final = 2**62
+"""More than any rows or bytes are."""
 Mode = Literal["replace", "append"]
 
 
@@ -41,16 +43,16 @@ class Block:
     mode: Mode = "replace"
 
     def __post_init__(self) -> None:
-        for field, limit in (
-            ("dataset", MAX_DATASET_BYTES),
-            ("address", MAX_ADDRESS_BYTES),
-            ("digest", MAX_ADDRESS_BYTES),
-        ):
-            check_key(getattr(self, field), f"block.{field}", limit)
-        for field in ("rows", "bytes"):
-            value = getattr(self, field)
-            if not isinstance(value, int) or not 0 <= value < 2**62:
-                raise InvalidInputError(f"block.{field}", value, "is not a number of things", "Give a whole number")
+        check_key(self.dataset, "block.dataset", MAX_DATASET_BYTES)
+        check_key(self.address, "block.address", MAX_ADDRESS_BYTES)
+        check_key(self.digest, "block.digest", MAX_ADDRESS_BYTES)
+        _check_number("block.rows", self.rows)
+        _check_number("block.bytes", self.bytes)
+
+
+def _check_number(field: str, value: object) -> None:
+    if not isinstance(value, int) or not 0 <= value < MOST:
+        raise InvalidInputError(field, value, "is not a number of things", "Give a whole number")
 
 
 def _included(known: Sequence[Block], new: Sequence[Block]) -> set[tuple[str, str | None]]:

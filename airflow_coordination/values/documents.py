@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 from airflow_coordination.values.input_errors import InvalidInputError, PayloadError, ProgressStateError
 
@@ -24,7 +24,7 @@ def parse(text: str | bytes, *, max_bytes: int, max_depth: int) -> Any:
         raise ValueError(f"{len(text)} bytes, the limit is {max_bytes}")
     decoded = text.decode() if isinstance(text, bytes) else text
     _check_depth(decoded, max_depth)
-    return json.loads(decoded, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+    return _STRICT.decode(decoded)
 
 
 def _check_depth(text: str, limit: int) -> None:
@@ -67,6 +67,9 @@ def _finite(text: str) -> float:
         raise ValueError(f"{text[:80]} is too large a number")
     return number
 
+
+_STRICT: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+"""Made once: to make one takes as long as to read a head record's blocks with it."""
 
 MAX_PROGRESS_BYTES = 256 * 1024
 MAX_PAYLOAD_BYTES = 4 * 1024

@@ -33,6 +33,8 @@ def check_key(key: object, field: str = "key", limit: int = MAX_KEY_BYTES) -> st
     """
     if not isinstance(key, str):
         raise InvalidKeyError(field, key, f"is {type(key).__name__}, not text", "Give a string")
+    if key.isascii() and 0 < len(key) <= limit and "\x00" not in key:  # as most are, and a reader has many
+        return key
     if not key:
         raise InvalidKeyError(field, key, "is empty", f"Give 1 to {limit} bytes of text")
     if "\x00" in key:
