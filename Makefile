@@ -122,13 +122,13 @@ model: .venv/ready ## Explore the lease protocol's model within wide bounds, for
 NAME ?=
 QUICK ?=
 
-.work/peers/ready: requirements/bench.txt scripts/make_peers.sh | .venv/ready
+.work/peers/ready: requirements/bench.txt requirements/iceberg.txt scripts/make_peers.sh | .venv/ready
 	@scripts/make_peers.sh
 
 .PHONY: bench
 bench: .venv/ready .work/peers/ready ## Measure us beside our peers and write docs/benchmarks.md (NAME=postgresql for one, QUICK=1 only counts)
 	@scripts/system_packages.sh java postgresql
-	@$(BIN)/python scripts/java_packages.py dynamodb-local
+	@$(BIN)/python scripts/java_packages.py delta dynamodb-local iceberg
 	@$(RUN) python -m benchmarks $(NAME) $(if $(QUICK),--quick)
 
 # The compiler lies beside the engines, as its lock says; Node and npm come with the requirements.
@@ -173,7 +173,7 @@ format: .venv/ready ## Let ruff lay out the code
 
 .PHONY: lock
 lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
-	for name in uv dev bench; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
+	for name in uv dev bench iceberg; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	  --extra airflow --extra spark --extra postgres --extra amazon requirements/image.in pyproject.toml -o requirements/image.txt

@@ -64,6 +64,14 @@ def _steps(row: str, unit: str, *limits: tuple[str, str, float]) -> tuple[Aim, .
     return tuple(Aim(f"{row} {name}", what, limit, unit) for name, what, limit in limits)
 
 
+def _beside(peer: str, name: str) -> tuple[Aim, ...]:
+    return tuple(
+        Aim(f"P18 {peer} {step} {kind}", f"{what} beside {name}: {'CPU' if kind == 'cpu' else 'wall time'}", None)
+        for step, what in (("compact", "compacting"), ("read", "reading what is compacted"))
+        for kind in ("wall", "cpu")
+    )
+
+
 ROWS = (
     Row(
         "P1",
@@ -218,6 +226,17 @@ ROWS = (
         "Spark: what acknowledgments cost a job",
         "delivery",
         (Aim("P17", "blocks only: wall time beside the same job that counts nothing", 1.15),),
+    ),
+    Row(
+        "P18",
+        "Spark: a month of 186 partitions, 213 files, compacted",
+        "compaction",
+        (
+            Aim("P18 failed", "writes and compactions that failed, each beside the other", 0, ""),
+            Aim("P18 faster", "reading: wall time before beside after", 4, at_least=True),
+            *_beside("delta", "Delta's OPTIMIZE"),
+            *_beside("iceberg", "Iceberg's rewrite_data_files"),
+        ),
     ),
 )
 AIMS = {aim.name: aim for row in ROWS for aim in row.aims}

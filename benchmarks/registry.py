@@ -21,6 +21,7 @@ MODULES = {
     "overhead": "benchmarks.spark.overhead",
     "completed": "benchmarks.spark.completed",
     "delivery": "benchmarks.spark.delivery",
+    "compaction": "benchmarks.compaction.beside",
     "dynamodb": "benchmarks.dynamodb.contention",
 }
 

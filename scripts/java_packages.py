@@ -1,7 +1,7 @@
 """Download the jars that tests and the demo need and that nobody ships: DynamoDB Local, OpenSearch, Kafka, the
-Kinesis Client Library, Spark's connectors to S3 and to Kafka.
+Kinesis Client Library, Spark's connectors to S3 and to Kafka; and the tables that `make bench` compares with.
 
-usage: java_packages.py dynamodb-local|hadoop-aws|kafka|kcl|opensearch|spark-kafka ...
+usage: java_packages.py delta|dynamodb-local|hadoop-aws|iceberg|kafka|kcl|opensearch|spark-kafka ...
 
 They come from Maven Central by way of Ivy, which lies among PySpark's own jars. What is there already is not
 downloaded again. Each set is described by a file of Ivy's in ``scripts/java`` and lies in ``.work/jars`` when it is
@@ -28,7 +28,7 @@ SETS: Final = CHECKOUT / "scripts/java"
 DIGESTS: Final = SETS / "sha256sums"
 _DESCRIPTION: Final = "ivy.xml"
 _SECONDS: Final = 900
-_WITH_THEIR_OWN: Final = ("hadoop-aws", "kafka", "kcl", "spark-kafka")
+_WITH_THEIR_OWN: Final = ("delta", "hadoop-aws", "iceberg", "kafka", "kcl", "spark-kafka")
 """Sets whose descriptions leave it to Ivy what their jars need; the others name every jar."""
 _KINDS: Final = ("jar", "bundle", "so", "dylib")
 
@@ -48,8 +48,10 @@ def spark_version() -> str:
 
 
 VERSIONS: Final[dict[str, Callable[[], str]]] = {
+    "delta": lambda: "4.4.0",
     "dynamodb-local": lambda: "2.6.1",
     "hadoop-aws": hadoop_version,
+    "iceberg": lambda: "1.12.0",
     "kafka": lambda: "4.1.0",
     "kcl": lambda: "3.5.1",
     "opensearch": lambda: "2.19.3",

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import threading
+from pathlib import Path
+
+import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import registry
+from benchmarks.compaction import month
+from benchmarks.compaction.race import TRIES, Race
 from benchmarks.goals import AIMS, ROWS, Aim, Reading
 from benchmarks.harness import page
 from benchmarks.harness.figures import Turn, of_pairs, rate, ratio, typical
 
-NUMBERS = ["P1", "P1a", "P2", *(f"P{number}" for number in range(4, 18))]
+NUMBERS = ["P1", "P1a", "P2", *(f"P{number}" for number in range(4, 19))]
 READINGS = {aim.name: Reading(aim.limit or 0.0, "1.00", "some", "other") for aim in AIMS.values()}
 
 
@@ -83,3 +89,43 @@ def test_the_page_that_is_there_has_the_rows_of_today():
     lines = page.PAGE.read_text().splitlines()
     wanted = [start.format(row.number, row.subject, aim.what, aim.goal) for row in ROWS for aim in row.aims]
     assert [line[: len(begun)] for begun, line in zip(wanted, lines[-len(wanted) :], strict=True)] == wanted
+
+
+def test_the_month_is_the_same_for_all_and_each_time(tmp_path: Path) -> None:
+    totals = [month.write(tmp_path / name) for name in ("one", "two")]
+    one, two = (sorted((tmp_path / name).rglob("*.parquet")) for name in ("one", "two"))
+    assert totals == [27_004, 27_004] == [sum(month.rows(path) for path in (tmp_path / "one").iterdir())] * 2
+    assert len({path.parent for path in one}) == month.PARTITIONS
+    assert len(one) == month.FILES
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in two]
+    assert len({path.parent for path in one if "gained" in pq.read_schema(path).names}) == 38
+
+
+class Conflicting:
+    """A table whose compaction fails each time, and one of whose keys can never be written."""
+
+    def __init__(self) -> None:
+        self.written: list[tuple[str, int]] = []
+        self.begun = threading.Event()
+
+    def compact(self, table: str) -> None:
+        self.begun.set()
+        raise TimeoutError(f"{table} was changed")
+
+    def write(self, table: str, key: str, edition: int) -> None:
+        assert self.begun.wait(60)
+        if key == "never":
+            raise KeyError(key)
+        self.written.append((key, edition))
+
+
+def test_what_fails_beside_a_compaction_is_counted_by_who_and_by_class() -> None:
+    system = Conflicting()
+    race = Race(system, "t", [("a", 1), ("b", 2), ("never", 1)]).run()  # type: ignore[arg-type]
+    assert sorted(system.written) == [("a", 1), ("b", 2)]
+    assert race["compactions"] == 1
+    assert race["failed"] == {
+        "compaction: TimeoutError": 1,
+        "overwrite: KeyError": TRIES,
+        "overwrite: given up": 1,
+    }
