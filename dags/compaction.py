@@ -11,9 +11,9 @@ A group that cannot be merged is tried again later; why not, ``airflow coordinat
 from datetime import timedelta
 
 from airflow.sdk import DAG
-from airflow_coordination.operators.plan_compaction import PlanCompactionOperator
 
 from airflow_coordination.compaction import CompactionConfig, CompactionSlots
+from airflow_coordination.operators.plan_compaction import PlanCompactionOperator
 from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 from airflow_coordination.sensors.partitions import PartitionsSensor
 from airflow_coordination.spark import upkeep
