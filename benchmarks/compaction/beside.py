@@ -150,7 +150,7 @@ def _round(system: _Process, table: str, rows: int) -> tuple[dict[str, Any], lis
 
 
 def _show(run: Run, took: Took, files: dict[str, list[list[int]]]) -> None:
-    columns = [f"{step}, {unit}" for step in _STEPS for unit in ("s", "CPU s")]
+    columns = [f"{step}{unit}" for step in _STEPS for unit in (", s", ": CPU")]
     title = f"A month, {len(next(iter(took.values()))['compact'])} rounds; medians"
     table = run.table(title, "system", *columns, "files", "KB")
     for name, steps in took.items():
@@ -170,9 +170,8 @@ def _races(run: Run, systems: Systems, place: Path, writes: int) -> Races:
     each = len(keys) // writes
     planned = [(key, 1 + number % 2) for number, key in enumerate(keys[: each * writes : each])]
     expected = _expected(place, planned)
-    table = run.table(
-        f"A compaction each {EVERY} of {writes} writes, beside them", "system", "s", "compactions", "failed"
-    )
+    title = f"{writes} writes, and a compaction beside them after each {EVERY}"
+    table = run.table(title, "system", "s", "compactions", "failed")
     found: Races = {}
     for name, system in systems.items():
         system.ask("fill", table="race")
