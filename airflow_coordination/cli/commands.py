@@ -284,7 +284,12 @@ COMMANDS: Final = (
         "export",
         "Write a paused source into a file of JSON lines, for another store",
         moving.export_source,
-        (SOURCE, PREFIX, _option("file", help="The file to write; it must not be there yet")),
+        (
+            SOURCE,
+            PREFIX,
+            _option("file", help="The file to write; it must not be there yet"),
+            _option("--merged", metavar="FILE2", help="Another file, for what was merged of the source"),
+        ),
     ),
     Command(
         "import",

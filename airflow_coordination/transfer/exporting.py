@@ -11,28 +11,55 @@ from typing import BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import SettingsError, shown
-from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.names import UPKEEP, compose_source
 from airflow_coordination.values.status import ASSIGNED
 
 SUPPLIER: Final = "supplier"
 
 
-def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], object] = lambda done: None) -> int:
+MERGED: Final = f"{UPKEEP}merged/"
+
+
+def export(
+    coordinator: SourceCoordinator,
+    path: Path,
+    told: Callable[[int], object] = lambda done: None,
+    *,
+    merged: Path | None = None,
+) -> int:
     """Write all partitions of a paused source into ``path``; return how many there are.
 
     The file appears when it is whole, for its owner alone (0600); one that is there stays as it is.
 
     :param told: hears how many are written so far.
+    :param merged: another file, for the groups that have merged blocks of the source; they are paused, too. Both files
+        are imported into the same store.
+    :raises PartitionUpdateError: when blocks of the source may be nowhere but in what was merged, and that is left.
     :raises PartitionUpdateError: when the source is not paused, something is held, or that changed meanwhile; when
         something is left to be done after partitions that have ended: the file would not have it.
     :raises SettingsError: when the file is there already, or cannot be written.
     """
-    if path.exists():
-        raise SettingsError("file", str(path), "is there already", "Name another file, or remove this one")
+    for file in filter(None, (path, merged)):
+        if file.exists():
+            raise SettingsError("file", str(file), "is there already", "Name another file, or remove this one")
+    if merged is None:
+        _check_originals(coordinator)
+        return _export(coordinator, path, told)
+    _export(_groups(coordinator), merged, told)
+    try:
+        return _export(coordinator, path, told)
+    except BaseException:
+        merged.unlink()  # one without the other is no export
+        raise
+
+
+def _export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], object]) -> int:
     coordinator.looking.check_known()
     pause = coordinator.moving.check_at_rest()
     _check_followed_up(coordinator)
@@ -53,6 +80,24 @@ def export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], obj
         with suppress(OSError):
             part.unlink()
     return written
+
+
+def _groups(coordinator: SourceCoordinator) -> SourceCoordinator:
+    name, prefix = f"{MERGED}{coordinator.source}", coordinator.partition_prefix
+    return SourceCoordinator(coordinator.store, name, "export", prefix)
+
+
+def _check_originals(coordinator: SourceCoordinator) -> None:
+    """Refuse to leave behind what was merged, where its originals may have been deleted (``store enable outputs``)."""
+    enabling = parts_of(coordinator.store).enabling
+    if coordinator.source.startswith(MERGED) or enabling is None or not enabling.outputs_enabled():
+        return
+    groups = compose_source(f"{MERGED}{coordinator.source}", coordinator.partition_prefix, "PARTITION")
+    found = next((head for head in every_head(coordinator.store, groups) if head.blocks), None)
+    if found is not None:
+        problem = f"its blocks may be gone where {MERGED}{coordinator.source} has merged them, and that would stay here"
+        both = "Export both: pause that, too, and add `--merged FILE2` (in Python: merged=)"
+        raise PartitionUpdateError(f"export source {shown(coordinator.source)}", "", f"{problem}. {both}.")
 
 
 def _only_mine(path: Path) -> BinaryIO:

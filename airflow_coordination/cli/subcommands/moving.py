@@ -26,8 +26,10 @@ def export_source(context: CommandContext, args: Namespace) -> None:
     """Write a paused source into a file."""
     coordinator = context.coordinator(args.source, args.partition_prefix)
     with _progress("Exported", sum(coordinator.counts().values())) as told:
-        written = export(coordinator, Path(args.file), told)
+        written = export(coordinator, Path(args.file), told, merged=Path(args.merged) if args.merged else None)
     say(f"Done: exported {written} partition(s) of source {args.source} to {args.file}.")
+    if args.merged:
+        say(f"What was merged of it is in {args.merged}: import both files, that one first.")
     say("Leave the source paused here: what its owners still write is known to this store alone.")
 
 
