@@ -11,7 +11,17 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.subcommands import acting, compaction, looking, moving, outputs, roles, upkeep, watching
+from airflow_coordination.cli.subcommands import (
+    acting,
+    compaction,
+    intervals,
+    looking,
+    moving,
+    outputs,
+    roles,
+    upkeep,
+    watching,
+)
 from airflow_coordination.cli.subcommands.acting import finish_actions
 from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
 from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history
@@ -179,6 +189,20 @@ _COLLECT: Final = (
     ),
     _option("--keep-originals", action="store_true", help="Leave also what was merged, where outputs are enabled"),
     _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
+    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    OUTPUT,
+)
+_SET_INTERVAL: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--dataset", required=True, help="The dataset"),
+    _option("--from-key", metavar="PATTERN", help="How keys tell it, such as %%Y-%%m: of all that have none"),
+    _option("--interval", metavar="TEXT", help="Such as 2013-01/P1M, of the one --key"),
+    _option("--key", help="The partition key"),
+    _option("--replace", action="store_true", help="Also of those that have one"),
+    _option("--why", required=True, help="The reason, kept in the audit"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Show what would be set and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
     OUTPUT,
 )
@@ -391,6 +415,12 @@ OUTPUTS_COMMANDS: Final = (
         "Delete the files that no reader can follow, of a source and of what was merged of it",
         outputs.collect_outputs,
         _COLLECT,
+    ),
+    Command(
+        "set-interval",
+        "Say of which time rows are that were published before anybody said it",
+        intervals.set_interval,
+        _SET_INTERVAL,
     ),
 )
 GROUPS: Final = {

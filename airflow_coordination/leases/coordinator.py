@@ -115,7 +115,7 @@ class SourceCoordinator:
     @cached_property
     def people(self) -> People:
         """What people do to partitions."""
-        return People(self._core, self._has.follow_ups)
+        return People(self._core, self._has.follow_ups, self._has.head_intervals)
 
     @cached_property
     def pausing(self) -> Pausing:

@@ -12,15 +12,17 @@ from airflow_coordination.leases.participant import Participant
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, OF_THE_SOURCE, Pause
-from airflow_coordination.protocol.port import FollowUps, Pauses
+from airflow_coordination.protocol.port import FollowUps, HeadIntervals, Pauses
 from airflow_coordination.protocol.remedies import WHY, about, quoted, shell_of, typed
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event
-from airflow_coordination.protocol.writes import Act, Action, SetPause
+from airflow_coordination.protocol.writes import Act, Action, SetInterval, SetPause
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.failing import BRAKE, Failing
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError, shown
 from airflow_coordination.values.names import UPKEEP, check_key, storable
 from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.times import Span
 
 MAX_WHY_CHARACTERS = 1_000
 MAX_NAMED = 10
@@ -52,10 +54,11 @@ class People:
 
     :param core: whose source.
     :param notes: of what follows endings, where the store keeps them.
+    :param intervals: where the store lets people say of which time rows are.
     """
 
-    def __init__(self, core: Participant, notes: FollowUps | None) -> None:
-        self._core, self._notes = core, notes
+    def __init__(self, core: Participant, notes: FollowUps | None, intervals: HeadIntervals | None = None) -> None:
+        self._core, self._notes, self._intervals = core, notes, intervals
 
     def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Take the lease away from its owner; the partition waits again at its old place.
@@ -158,6 +161,42 @@ class People:
         if now is None:
             raise PartitionNotFoundError(key, self._core.source_id)
         raise moved_on(action, now)
+
+    def set_interval(self, seen: HeadRecord, interval: Span, by: str, why: str) -> bool:
+        """Say of which time the rows of a head record are; nothing that is read changes. Repeated, it changes nothing.
+
+        :param seen: the head record as the person saw it.
+        :param interval: from when on, and up to when, itself excluded.
+        :param by: who says it, kept in the audit.
+        :param why: the reason, kept in the audit.
+        :return: ``False`` when something was published since, or somebody else has said it.
+        :raises InvalidInputError: when nobody, or no reason, is named.
+        :raises SettingsError: when the store comes from elsewhere and keeps no intervals.
+        """
+        check_said(by, why)
+        if self._intervals is None:
+            problem, remedy = "comes from elsewhere and keeps no intervals", "Use another store"
+            raise SettingsError("store", self._core.store.description, problem, remedy)
+        write = SetInterval(
+            source=seen.source,
+            dataset=seen.dataset,
+            key=seen.key,
+            seen_op=seen.op,
+            seen_start=seen.interval_start,
+            seen_end=seen.interval_end,
+            start=interval.start,
+            end=interval.end,
+            op=self._core.randomness.op_id(),
+            by=storable(by)[:MAX_WHY_CHARACTERS],
+            why=storable(why)[:MAX_WHY_CHARACTERS],
+        )
+        settler = self._core.settler
+        if settler.repeat("set an interval", partial(self._intervals.set_interval, write)):
+            return True
+        read = partial(self._core.store.heads, seen.source, seen.dataset, seen.key)
+        said = seen.op, interval.start, interval.end
+        now = settler.repeat("read the head records", read)
+        return any((head.op, head.interval_start, head.interval_end) == said for head in now)
 
     def check_action(self, action: Action, seen: Partition) -> None:
         """Say whether ``action`` fits the partition as it was seen, and change nothing.

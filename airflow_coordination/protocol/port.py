@@ -26,6 +26,7 @@ from airflow_coordination.protocol.writes import (
     FencedWrite,
     KnownAcquisition,
     Place,
+    SetInterval,
     SetPause,
     Sweep,
 )
@@ -262,6 +263,18 @@ class FollowUps(Protocol):
         """Take a note away that was not done, audited in the same step; nothing happens if it is not there."""
 
 
+class HeadIntervals(Protocol):
+    """Part of a store in which people say of which time published rows are."""
+
+    def set_interval(self, write: SetInterval) -> bool:
+        """Give a head record an interval if it is as the person saw it; audited in the same step.
+
+        Nothing else of it changes, its time neither: no reader reads anything else. Repeated, it does nothing.
+
+        :return: whether this very execution did it.
+        """
+
+
 class Sums(Protocol):
     """Part of a store that adds up by itself; elsewhere every partition is read."""
 
@@ -326,6 +339,7 @@ class StoreParts:
     :param history: a row of each tenure.
     :param follow_ups: notes of what follows endings and parkings.
     :param sums: the accounting of a source in one request.
+    :param head_intervals: people say of which time rows are.
     :param enabling: keeping out code that knows no overlays.
     :param chunks: sums of the chunks of datasets.
     """
@@ -335,6 +349,7 @@ class StoreParts:
     history: History | None = None
     follow_ups: FollowUps | None = None
     sums: Sums | None = None
+    head_intervals: HeadIntervals | None = None
     enabling: Enabling | None = None
     chunks: Chunks | None = None
 

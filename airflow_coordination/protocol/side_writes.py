@@ -18,7 +18,7 @@ from airflow_coordination.protocol.follow_up import FORGET, FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import OF_THE_SOURCE
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.protocol.writes import Act, Action, End, Place, SetPause
+from airflow_coordination.protocol.writes import SET_INTERVAL, Act, Action, End, Place, SetInterval, SetPause
 from airflow_coordination.values.blocks import Block, merge
 from airflow_coordination.values.failing import alike, mark_of
 from airflow_coordination.values.names import holds_partitions
@@ -168,6 +168,11 @@ def of_action(w: Act) -> Iterator[Record]:
 def of_forgetting(w: Forget) -> Audit:
     """Return the line about who has taken a note away undone; its operation is that of the ending that wrote it."""
     return Audit(w.note.source, w.note.key, w.note.op, FORGET, w.by, w.why)
+
+
+def of_interval(w: SetInterval) -> Audit:
+    """Return the line about who has said of which time published rows are."""
+    return Audit(w.source, w.key, w.op, SET_INTERVAL, w.by, w.why)
 
 
 def of_pause(w: SetPause) -> Audit:

@@ -7,8 +7,9 @@ composed identifier (:func:`~airflow_coordination.values.names.compose_source`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import Enum, StrEnum
+from typing import Final
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import HeadRecord
@@ -345,5 +346,39 @@ class SetPause:
     op: str
     paused: bool
     seen: str | None
+    by: str
+    why: str
+
+
+SET_INTERVAL: Final = "set interval"
+"""What the audit calls it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetInterval:
+    """A person says of which time the rows of one head record are, as they saw it.
+
+    :param source: the stored source identifier.
+    :param dataset: the dataset.
+    :param key: the partition key.
+    :param seen_op: the ending that had published it.
+    :param seen_start: from when on it was said to be; ``None`` = nobody had said.
+    :param seen_end: up to when.
+    :param start: from when on it is, with a time zone.
+    :param end: up to when, itself excluded.
+    :param op: of this step, for the audit.
+    :param by: who says it.
+    :param why: what they said.
+    """
+
+    source: str
+    dataset: str
+    key: str
+    seen_op: str
+    seen_start: datetime | None
+    seen_end: datetime | None
+    start: datetime
+    end: datetime
+    op: str
     by: str
     why: str

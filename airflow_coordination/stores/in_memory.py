@@ -33,6 +33,7 @@ from airflow_coordination.protocol.writes import (
     FencedWrite,
     KnownAcquisition,
     Place,
+    SetInterval,
     SetPause,
     Sweep,
 )
@@ -132,7 +133,15 @@ class InMemoryStore:
 
     def parts(self) -> StoreParts:
         """Return what this store has beside leases; sums are left to who reads every partition."""
-        return StoreParts(fused=self, pauses=self, history=self, follow_ups=self, enabling=self, chunks=self)
+        return StoreParts(
+            fused=self,
+            pauses=self,
+            history=self,
+            follow_ups=self,
+            head_intervals=self,
+            enabling=self,
+            chunks=self,
+        )
 
     def shared(self) -> InMemoryStore:
         """Return the same store, with a partition prefix of its own."""
@@ -424,6 +433,11 @@ class InMemoryStore:
             kept = self._source(source).chunks
             for place in [place for place in kept if place[0] == dataset]:
                 del kept[place]
+
+    def set_interval(self, write: SetInterval) -> bool:
+        """Give a head record an interval if it is as it was seen, and audit it."""
+        with self._step() as now:
+            return self._source(write.source).set_interval(write, now)
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""

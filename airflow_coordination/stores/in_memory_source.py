@@ -31,11 +31,12 @@ from airflow_coordination.protocol.side_writes import (
     Record,
     TenureEnded,
     of_forgetting,
+    of_interval,
     of_pause,
     retracted,
 )
 from airflow_coordination.protocol.steps import due_at
-from airflow_coordination.protocol.writes import ReleaseChild, SetPause
+from airflow_coordination.protocol.writes import ReleaseChild, SetInterval, SetPause
 from airflow_coordination.values.failing import MOST_COUNTED, Failing
 from airflow_coordination.values.status import PartitionStatus, Rank
 from airflow_coordination.values.times import to_micros
@@ -293,6 +294,16 @@ class StoredSource:
         """Take a note away undone, and write down who did; nothing if it is not there."""
         if self.take_away(write.note, now):
             self._note(of_forgetting(write), now)
+
+    def set_interval(self, write: SetInterval, now: datetime) -> bool:
+        """Give a head record an interval if it is as it was seen, and write down who did; return whether it was."""
+        head = self.heads.get(write.key, {}).get(write.dataset)
+        seen = write.seen_op, write.seen_start, write.seen_end
+        if head is None or (head.op, head.interval_start, head.interval_end) != seen:
+            return False
+        self._put_head(replace(head, interval_start=write.start, interval_end=write.end))
+        self._note(of_interval(write), now)
+        return True
 
     def noted(self, key: str | None) -> Iterator[FollowUp]:
         """Yield what is to follow endings and parkings, of one partition if it is named."""

@@ -22,6 +22,7 @@ from airflow_coordination.protocol.writes import (
     FencedWrite,
     KnownAcquisition,
     Place,
+    SetInterval,
     SetPause,
     Sweep,
 )
@@ -65,6 +66,7 @@ class ForwardingStore:
             history=None if has.history is None else self,
             follow_ups=None if has.follow_ups is None else self,
             sums=None if has.sums is None else self,
+            head_intervals=None if has.head_intervals is None else self,
             enabling=None if has.enabling is None else self,
             chunks=None if has.chunks is None else self,
         )
@@ -208,6 +210,10 @@ class ForwardingStore:
     def forget_follow_up(self, write: Forget) -> None:  # noqa: D102
         notes = there(parts_of(self.store).follow_ups)
         self.forward("forget_follow_up", lambda: notes.forget_follow_up(write))
+
+    def set_interval(self, write: SetInterval) -> bool:  # noqa: D102
+        intervals = there(parts_of(self.store).head_intervals)
+        return self.forward("set_interval", lambda: intervals.set_interval(write))
 
     def accounting(self, source: str) -> AddedUp:  # noqa: D102
         sums = there(parts_of(self.store).sums)

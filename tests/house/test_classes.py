@@ -14,7 +14,16 @@ from tests.house.tree import PACKAGE, ROOT
 
 BASES = 3
 """The most classes of ours that a class may have above itself; errors, whose tree is their meaning, any number."""
-PARTS = (port.FusedSteps, port.Pauses, port.History, port.FollowUps, port.Sums, port.Enabling, port.Chunks)
+PARTS = (
+    port.FusedSteps,
+    port.Pauses,
+    port.History,
+    port.FollowUps,
+    port.Sums,
+    port.Enabling,
+    port.Chunks,
+    port.HeadIntervals,
+)
 QUESTIONS = {"hasattr": 2, "getattr": 3}
 """What asks whether something is there, and with how many arguments."""
 ALLOWED = {
@@ -106,6 +115,6 @@ def test_the_walk_finds_questions(text: str, names: list[str]) -> None:
 def test_the_port_is_what_leases_need() -> None:
     """Each name is in one protocol, and a store from elsewhere writes the first one only."""
     names = [names_of(each) for each in (port.PartitionStore, *PARTS)]
-    assert [len(each) for each in names] == [28, 1, 4, 1, 3, 1, 2, 4]
-    assert len(set().union(*names)) == 44
+    assert [len(each) for each in names] == [28, 1, 4, 1, 3, 1, 2, 4, 1]
+    assert len(set().union(*names)) == 45
     assert len(fields(port.StoreParts)) == len(PARTS)

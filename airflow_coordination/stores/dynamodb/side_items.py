@@ -29,13 +29,15 @@ from airflow_coordination.protocol.side_writes import (
     Record,
     TenureEnded,
     of_forgetting,
+    of_interval,
     retracted,
 )
+from airflow_coordination.protocol.writes import SetInterval
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import chunks as sums
 from airflow_coordination.stores.dynamodb.children import Children
-from airflow_coordination.stores.dynamodb.expressions import delete, query
+from airflow_coordination.stores.dynamodb.expressions import delete, query, update
 from airflow_coordination.stores.dynamodb.index_reads import Listing
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import (
@@ -361,6 +363,21 @@ def _audited(table: Table, call: Call, condition: ConditionBase) -> list[dict[st
     ]
 
 
+def set_interval(table: Table, write: SetInterval) -> bool:
+    """Give a head record an interval if it is as it was seen; return whether it was."""
+    start, end = _ATTRIBUTES["interval_start"], _ATTRIBUTES["interval_end"]
+    place = {SOURCE: belonging(write.source, HEADS), KEY: part_key(write.key, write.dataset)}
+    seen: ConditionBase = Attr(_ATTRIBUTES["op"]).eq(write.seen_op)
+    seen &= _is(Attr(start), write.seen_start) & _is(Attr(end), write.seen_end)
+    change = update(place, {start: to_micros(write.start), end: to_micros(write.end)}, seen)
+    audited = beside(table, [of_interval(write)], table.clock.now())
+    return table.transact(Call("set an interval", write.key), [{"Update": change}, *audited]) is None
+
+
+def _is(attribute: Attr, moment: datetime | None) -> ConditionBase:
+    return attribute.not_exists() if moment is None else attribute.eq(to_micros(moment))
+
+
 def forget_follow_up(table: Table, parkings: Parkings, write: Forget) -> None:
     """Take a note away; one that is not there any more refuses the transaction, and nothing is audited."""
     audit = beside(table, [of_forgetting(write)], table.clock.now())
@@ -414,6 +431,11 @@ class Beside(ABC):
         """Take a note of what follows an ending away."""
         self._ready()
         clear_follow_up(self.table, self._parkings, done)
+
+    def set_interval(self, write: SetInterval) -> bool:
+        """Give a head record an interval if it is as it was seen, audited in the same transaction."""
+        self._ready()
+        return set_interval(self.table, write)
 
     def forget_follow_up(self, write: Forget) -> None:
         """Take a note away undone, audited in the same transaction."""

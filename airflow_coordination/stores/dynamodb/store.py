@@ -109,7 +109,14 @@ class DynamoDBStore(Beside):
     def parts(self) -> StoreParts:
         """Return what this store has beside leases: no fused step, and a history where its options ask for one."""
         history = None if self.options.history_retention is None else self
-        return StoreParts(pauses=self, history=history, follow_ups=self, enabling=self, chunks=self)
+        return StoreParts(
+            pauses=self,
+            history=history,
+            follow_ups=self,
+            head_intervals=self,
+            enabling=self,
+            chunks=self,
+        )
 
     @property
     def store_id(self) -> str:

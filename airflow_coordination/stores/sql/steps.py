@@ -25,6 +25,7 @@ from airflow_coordination.protocol.side_writes import (
     PutHeads,
     Record,
     of_forgetting,
+    of_interval,
     of_pause,
 )
 from airflow_coordination.protocol.writes import (
@@ -37,6 +38,7 @@ from airflow_coordination.protocol.writes import (
     KnownAcquisition,
     Place,
     Retake,
+    SetInterval,
     SetPause,
     Steal,
     Sweep,
@@ -213,6 +215,11 @@ def forgetting(write: Forget, *, parked: bool = False) -> Step:
     """
     build = writes.followed if parked else writes.forget_follow_up
     return Step(build, {}, parameters(write.note), (of_forgetting(write),))
+
+
+def setting_interval(write: SetInterval) -> Step:
+    """Return the step in which a person says of which time published rows are."""
+    return Step(writes.set_interval, {}, parameters(write), (of_interval(write),))
 
 
 def action(write: Act, *, releases: bool = False) -> Step:

@@ -37,6 +37,7 @@ from airflow_coordination.protocol.writes import (
     Place,
     Renew,
     Save,
+    SetInterval,
     SetPause,
     Sweep,
 )
@@ -59,6 +60,7 @@ from airflow_coordination.stores.sql.steps import (
     placement,
     reclaiming,
     refreshing,
+    setting_interval,
     setting_pause,
 )
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
@@ -144,7 +146,14 @@ class SqlStore(SqlReading):
         """Return what this store has beside leases: all, but a history where ``history_retention=off``."""
         history = None if self.database.history_retention is None else self
         return StoreParts(
-            fused=self, pauses=self, history=history, follow_ups=self, sums=self, enabling=self, chunks=self
+            fused=self,
+            pauses=self,
+            history=history,
+            follow_ups=self,
+            sums=self,
+            head_intervals=self,
+            enabling=self,
+            chunks=self,
         )
 
     @property
@@ -391,6 +400,10 @@ class SqlStore(SqlReading):
     def forget_chunks(self, source: str, dataset: str) -> None:
         """Remove all sums of a dataset."""
         self.ask(Call("forget sums of chunks", source), sums.forget, {"source": source, "dataset": dataset})
+
+    def set_interval(self, write: SetInterval) -> bool:
+        """Give a head record an interval if it is as it was seen, audited in the same step."""
+        return bool(self.carry_out(Call("set an interval", write.key), setting_interval(write)))
 
     def kept(self, step: Step) -> Step:
         """Return the step without its row of the history, where none is kept."""

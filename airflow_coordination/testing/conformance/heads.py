@@ -10,9 +10,12 @@ import pytest
 
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.writes import AcquireNext, Action
+from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.writes import AcquireNext, Action, SetInterval
 from airflow_coordination.testing.conformance.endings import ENDINGS
 from airflow_coordination.testing.conformance.fixtures import MINUTE, Workbench, block, fence, head, owner, without_time
+from airflow_coordination.testing.forwarding import there
 from airflow_coordination.testing.history.past_tenures import unremembered
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
@@ -168,6 +171,40 @@ class Heads:
         assert within(3 * hour, 4 * hour, key="k3") == ["k3"]
         assert within(3 * hour, 4 * hour, key="k4") == []
 
+    def test_a_person_says_the_interval_of_what_they_saw_once(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        bench.complete(held, head(held, block("b1"), op="op-1"), head(held, block("b2"), dataset="rejected"))
+        [seen] = bench.store.heads(bench.source, "clean")
+        bench.clock.advance(MINUTE)
+        write = saying(seen, DAY)
+        intervals = there(parts_of(bench.store).head_intervals)
+        assert intervals.set_interval(write)
+        after = replace(seen, interval_start=DAY, interval_end=DAY + SHORT)
+        assert not intervals.set_interval(write), "the same again"
+        assert list(bench.store.heads(bench.source, "clean")) == [after]
+        assert [each.interval_start for each in bench.store.heads(bench.source, "rejected")] == [None]
+        [audited] = bench.store.audit(bench.source, "k")
+        assert (audited["action"], audited["by"], audited["why"]) == ("set interval", "ana", "it is known")
+        assert intervals.set_interval(saying(after, BEFORE_1970, op="op-3"))
+        [found] = bench.store.heads(bench.source, "clean")
+        assert found == replace(seen, interval_start=BEFORE_1970, interval_end=BEFORE_1970 + SHORT)
+
+    def test_a_person_who_saw_something_else_says_nothing(self, bench: Workbench) -> None:
+        held = bench.new("k")
+        bench.complete(held, head(held, block("b1"), op="op-1"))
+        [seen] = bench.store.heads(bench.source)
+        before = replace(seen, interval_start=DAY, interval_end=DAY + SHORT)
+        for other in (
+            replace(seen, op="another"),
+            replace(seen, key="absent"),
+            replace(seen, dataset="absent"),
+            replace(seen, source="other|PARTITION"),
+            before,
+        ):
+            assert not there(parts_of(bench.store).head_intervals).set_interval(saying(other, BEFORE_1970))
+        assert list(bench.store.heads(bench.source)) == [seen]
+        assert bench.store.audit(bench.source, "k") == []
+
     def test_head_records_of_sources_are_apart(self, bench: Workbench) -> None:
         held = bench.new("k")
         bench.complete(held, head(held, block("b1")))
@@ -186,6 +223,23 @@ class Within:
 
     start: datetime
     end: datetime
+
+
+def saying(seen: HeadRecord, start: datetime, op: str = "op-2") -> SetInterval:
+    """Return the step in which a person says that rows are of a short time."""
+    return SetInterval(
+        source=seen.source,
+        dataset=seen.dataset,
+        key=seen.key,
+        seen_op=seen.op,
+        seen_start=seen.interval_start,
+        seen_end=seen.interval_end,
+        start=start,
+        end=start + SHORT,
+        op=op,
+        by="ana",
+        why="it is known",
+    )
 
 
 SPARK = '{"application":"app-1"}'

@@ -17,8 +17,12 @@ from airflow_coordination.leases import (
 )
 from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.planning.intervals import Interval, parse_interval
+from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.testing.crash import Fault, FaultyStore
+from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.input_errors import SettingsError
 
 ONE, TWO = Block("d", "1", "one", 10, 3), Block("d", "2", "two", 5, 1)
 ADDS = Block("d", "3", "three", 5, 1, mode="append")
@@ -156,6 +160,41 @@ def test_what_adds_to_a_retracted_output_has_its_own(c: SourceCoordinator, clock
     clock.advance(2)
     c.complete(taken(c), [TWO], interval="2014-05/P1M")
     assert kept(c) == "2014-05-01/2014-06-01"
+
+
+@pytest.mark.parametrize("fault", [Fault.APPLIED, Fault.NOT_APPLIED])
+def test_s6_a_person_whose_answer_was_lost_has_said_it_once(clock: FakeClock, fault: Fault) -> None:
+    store = open_store("memory://", clock=clock)
+    c = SourceCoordinator(FaultyStore(store, {1: fault}, only=("set_interval",)), "flights", "owner", clock=clock)
+    c.complete(new(c), [ONE])
+    [head] = store.heads("flights|PARTITION")
+    assert c.people.set_interval(head, parse_interval("interval", "2013-01/P1M"), "ana", "known")
+    assert kept(c) == "2013-01-01/2013-02-01"
+    assert len(store.audit("flights|PARTITION", "k")) == 1
+
+
+def test_a_person_is_late_where_something_was_published_since(c: SourceCoordinator) -> None:
+    c.complete(new(c), [ONE])
+    [head] = c.store.heads("flights|PARTITION")
+    c.people.reset("k", "ana", "again")
+    c.complete(taken(c), [TWO])
+    assert not c.people.set_interval(head, parse_interval("interval", "2013-01/P1M"), "ana", "known")
+    assert kept(c) is None
+
+
+def test_a_store_from_elsewhere_that_keeps_no_intervals_is_named(c: SourceCoordinator) -> None:
+    class Elsewhere(ForwardingStore):
+        def parts(self) -> StoreParts:
+            return StoreParts()
+
+    c.complete(new(c), [ONE])
+    [head] = c.store.heads("flights|PARTITION")
+    people = SourceCoordinator(Elsewhere(c.store), "flights", "owner").people
+    said = parse_interval("interval", "2013-01/P1M")
+    with pytest.raises(SettingsError, match="keeps no intervals"):
+        people.set_interval(head, said, "ana", "known")
+    with pytest.raises(InvalidInputError, match="why"):
+        people.set_interval(head, said, "ana", " ")
 
 
 def test_the_same_wish_is_the_same_ending_and_another_interval_is_not() -> None:

@@ -359,6 +359,16 @@ def clear_follow_up(_: Dialect) -> str:
         AND token = :token AND op = :op RETURNING 1"""
 
 
+def set_interval(dialect: Dialect) -> StepText:
+    """Return the statement that gives a head record an interval, if it is as it was seen."""
+    same = "IS NOT DISTINCT FROM" if dialect.locks else "IS"
+    text = f"""UPDATE {HEADS} SET interval_start = :start, interval_end = :end WHERE source_identifier = :source
+        AND dataset = :dataset AND source_partition_key = :key AND op = :seen_op
+        AND interval_start {same} CAST(:seen_start AS BIGINT) AND interval_end {same} CAST(:seen_end AS BIGINT)
+        RETURNING 1"""
+    return StepText(text, "", dict)
+
+
 def forget_follow_up(dialect: Dialect) -> StepText:
     """Return the statement that takes a note away undone, as a step beside which that is audited."""
     return StepText(clear_follow_up(dialect), "", dict)
