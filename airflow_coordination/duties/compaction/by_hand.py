@@ -127,6 +127,7 @@ def give_up(planner: Planner, dataset: str, by: str, why: str, *, dry_run: bool 
             for group in groups:
                 planner.groups.people.give_up_group(group.key, by, why, group)
             left = {name: known for name, known in remembered.datasets.items() if name != dataset}
+            planner.forget_sums(dataset)
             planner.duties.save_progress_state(lease, dataclasses.replace(remembered, datasets=left).to_json())
     return result
 

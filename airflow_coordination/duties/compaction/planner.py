@@ -13,14 +13,17 @@ from typing import Final
 from airflow_coordination.duties.compaction.plan import Plan, State, Task, plan
 from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.compaction.snapshot import Snapshot, look, newest_tenures
+from airflow_coordination.duties.compaction.sums import sums
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
+from airflow_coordination.values.names import compose_source
 
 log = logging.getLogger(__name__)
 
@@ -142,15 +145,40 @@ class Planner:
         history = newest_tenures(self.coordinator)
         if not full and not remembered.is_news(history, configs, self.coordinator.store.now()):
             return Planned()  # another planner was faster
-        made = self._plan(list(configs.values()), remembered, history)
+        made = self._plan(list(configs.values()), remembered, history, keeps=True)
         begun, moved = self.carry_out(made.begins)
         kept = made.remembered
         self.duties.save_progress_state(lease, _with_others(kept, remembered).to_json())
         return Planned(plan=made, begun=begun, moved=moved)
 
-    def _plan(self, configs: list[CompactionConfig], remembered: Remembered, history: str | None) -> Plan:
+    def _plan(
+        self, configs: list[CompactionConfig], remembered: Remembered, history: str | None, *, keeps: bool = False
+    ) -> Plan:
         seen = look(self.coordinator, self.groups, [config.dataset for config in configs], history)
-        return plan(seen, configs, self._slots or remembered.slots, remembered, self._period)
+        made = plan(seen, configs, self._slots or remembered.slots, remembered, self._period)
+        if keeps:
+            self._keep_sums(made, seen)
+        return made
+
+    def _keep_sums(self, made: Plan, seen: Snapshot) -> None:
+        """Write the sums of chunks for people to look at; where the store cannot, nothing else is the matter."""
+        kept = parts_of(self.coordinator.store).chunks
+        if kept is None:
+            return
+        try:
+            kept.put_chunks(self._identifier, list(sums(made, seen)))
+        except CoordinationError as error:
+            log.warning("The sums of chunks of source %s are not kept: %s", shown(self.coordinator.source), error)
+
+    def forget_sums(self, dataset: str) -> None:
+        """Remove the sums of a dataset's chunks: nothing of it is merged any more."""
+        kept = parts_of(self.coordinator.store).chunks
+        if kept is not None:
+            kept.forget_chunks(self._identifier, dataset)
+
+    @property
+    def _identifier(self) -> str:
+        return compose_source(self.coordinator.source, self.coordinator.partition_prefix, "PARTITION")
 
     def carry_out(self, tasks: Sequence[Task], by: str = COMPACT) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Reset what has merged before, as it was seen, then create what is new and refresh the payloads of the rest.

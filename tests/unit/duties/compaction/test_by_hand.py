@@ -79,9 +79,9 @@ def test_given_up_and_on_again(data: Dataset) -> None:
 
 def test_where_an_original_is_gone_nothing_is_given_up(data: Dataset) -> None:
     [head] = data.heads(["2013-01-04"])
-    [file] = Path(head.blocks[0].address.removeprefix("file://")).parent.glob("[!_]*.json")
-    file.unlink()
-    with pytest.raises(OutputError, match=r"'2013-01-04'.*json.*is missing, so that its rows are in merged"):
+    [original] = Path(head.blocks[0].address.removeprefix("file://")).parent.glob("part-*")
+    original.unlink()
+    with pytest.raises(OutputError, match=r"'2013-01-04'.*part-.*is missing, so that its rows are in merged"):
         give_up(planner(data), DATASET, "ana", "a test")
     assert len(covered(data)) == 3
 

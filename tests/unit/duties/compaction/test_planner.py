@@ -231,8 +231,8 @@ def test_a_group_that_somebody_has_changed_meanwhile_is_left_for_the_next_run(
     one = planner(data)
     plan_as_seen = one._plan
 
-    def then_somebody(*arguments):
-        made = plan_as_seen(*arguments)
+    def then_somebody(*arguments, **more):
+        made = plan_as_seen(*arguments, **more)
         data.groups().people.reset(JANUARY, by="somebody", why="at once")
         return made
 

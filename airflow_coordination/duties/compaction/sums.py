@@ -1,0 +1,93 @@
+"""The sums of chunks as a plan has seen them, for people to look at: the board, and who asks the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from airflow_coordination.duties.compaction.plan import Plan
+from airflow_coordination.duties.compaction.snapshot import Seen, Snapshot
+from airflow_coordination.outputs.membership import keys_of
+from airflow_coordination.outputs.merging import epoch_of
+from airflow_coordination.outputs.origins import Origin
+from airflow_coordination.planning.compaction.search import Group, Reason
+from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkSums
+from airflow_coordination.protocol.results import HeadRecord
+
+_NOT_NOW: Final = frozenset(Reason) - {Reason.NEVER, Reason.MIXED, Reason.CHANGED, Reason.LARGE_FILE, Reason.DONE}
+
+
+def sums(made: Plan, seen: Snapshot) -> Iterator[ChunkSums]:
+    """Yield the sums of each chunk; what has no interval is one of its dataset.
+
+    :param made: the plan.
+    :param seen: what it was made from.
+    """
+    groups = (*made.found.groups, *made.found.left, *made.found.done)
+    together: dict[tuple[str, str], list[Group]] = {}
+    for group in groups:
+        together.setdefault((group.dataset, str(group.chunk)), []).append(group)
+    for (dataset, _), row in together.items():
+        yield _Chunk(row, seen.datasets[dataset]).sums()
+
+
+class _Chunk:
+    """One chunk, of all parts."""
+
+    def __init__(self, groups: Sequence[Group], seen: Seen) -> None:
+        self._groups = groups
+        names = {str(head.name) for group in groups for head in group.heads}
+        self._heads = [head for head in seen.heads if head.key in names]
+        self._overlays = [one for one in seen.overlays.row if one.covers and not names.isdisjoint(keys_of(one))]
+        self._stands_for = {(origin.key, origin.digest) for one in self._overlays for origin in one.covers}
+
+    def sums(self) -> ChunkSums:
+        """Return its sums. How many files blocks have that no overlay stands for only their manifests know."""
+        first = self._groups[0]
+        bare = [head for head in self._heads if not self._is_covered(head)]
+        merged = sum(file.size for one in self._overlays for file in one.manifest.files)
+        bare_bytes = sum(head.bytes for head in bare)
+        newest = max(self._overlays, key=lambda one: (epoch_of(one.key), one.key), default=None)
+        bounded = first.chunk.is_bounded
+        return ChunkSums(
+            dataset=first.dataset,
+            chunk_start=first.chunk.start if bounded else None,
+            chunk_end=first.chunk.end if bounded else None,
+            state=self._state(bare),
+            heads=len(self._heads),
+            uncovered_heads=len(bare),
+            rows=sum(head.rows for head in self._heads),
+            dead_rows=self._dead_rows(),
+            files_before=None if bare else self._files_before(),
+            bytes_before=sum(head.bytes for head in self._heads),
+            uncovered_bytes=bare_bytes,
+            files_now=None if bare else sum(len(one.manifest.files) for one in self._overlays),
+            bytes_now=merged + bare_bytes,
+            merged_at=max((one.published_at for one in self._overlays if one.published_at), default=None),
+            reason=str(first),
+            epoch=epoch_of(newest.key) if newest else None,
+            group_key=newest.key if newest else None,
+        )
+
+    def _is_covered(self, head: HeadRecord) -> bool:
+        return all((head.key, block.digest) in self._stands_for for block in head.blocks)
+
+    def _state(self, bare: Sequence[HeadRecord]) -> ChunkState:
+        if not bare:
+            return ChunkState.MERGED
+        if all(group.reason in _NOT_NOW for group in self._groups):
+            return ChunkState.LEFT_OUT
+        return ChunkState.PARTLY if self._overlays else ChunkState.FRESH
+
+    def _dead_rows(self) -> int:
+        named = {(head.key, block.digest) for head in self._heads for block in head.blocks}
+        return sum(origin.rows for one in self._overlays for origin in one.covers if _place(origin) not in named)
+
+    def _files_before(self) -> int:
+        named = {(head.key, block.digest) for head in self._heads for block in head.blocks}
+        found = {_place(origin): origin.files for one in self._overlays for origin in one.covers}
+        return sum(files for place, files in found.items() if place in named)
+
+
+def _place(origin: Origin) -> tuple[str, str]:
+    return origin.key, origin.digest

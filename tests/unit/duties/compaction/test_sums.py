@@ -1,0 +1,79 @@
+"""The sums of chunks that a plan leaves in the store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.duties.compaction.by_hand import give_up
+from airflow_coordination.planning.intervals import parse_moment
+from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.stores import open_store
+from tests.unit.duties.compaction.made import config, planner, publish, work
+from tests.upkeep import DATASET, Dataset
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Dataset:
+    return Dataset(open_store("memory://"), tmp_path)
+
+
+def kept(data: Dataset):
+    return list(parts_of(data.store).chunks.chunks("flights|PARTITION"))
+
+
+def states(data: Dataset, *, first: int = 3) -> list[tuple]:
+    return [(str(one.chunk_start)[:7], one.state, one.heads, one.uncovered_heads)[: first + 1] for one in kept(data)]
+
+
+def test_before_and_after_each_chunk_says_how_it_is(data: Dataset) -> None:
+    publish(data, "2013-01-03", "2013-01-04", "2013-02-01", "odd")
+    planner(data).run([config(skip_offset_from_latest="P1D")])
+    assert states(data) == [
+        ("2013-02", "left out", 1, 1),
+        ("2013-01", "fresh", 2, 2),
+        ("None", "left out", 1, 1),
+    ]
+    work(data)
+    publish(data, "2013-01-05")
+    planner(data).run([config()])
+    assert states(data)[:2] == [("2013-02", "fresh", 1, 1), ("2013-01", "partly", 3, 1)]
+    work(data)
+    planner(data).run([config()])
+    january = kept(data)[1]
+    assert (january.state, january.rows, january.dead_rows, january.files_before, january.files_now) == (
+        "merged",
+        6,
+        0,
+        3,
+        1,
+    )
+    assert (january.chunk_end, january.reason, january.epoch) == (parse_moment("m", "2013-02-01"), "nothing to do", 1)
+    assert january.group_key == "e000001|clean|2013-01-01T00:00:00Z|0"
+
+
+def test_rows_that_nobody_reads_are_counted(data: Dataset) -> None:
+    publish(data, "2013-01-03", "2013-01-04")
+    planner(data).run([config()])
+    work(data)
+    data.ingest().people.retract("2013-01-03", by="a test", why="wrong")
+    planner(data).run([config(dead_rows_percent=100)], full=True)
+    [january] = kept(data)
+    assert (january.state, january.rows, january.dead_rows, january.heads) == ("merged", 2, 2, 1)
+
+
+def test_nothing_is_kept_of_what_is_given_up(data: Dataset) -> None:
+    publish(data, "2013-01-03")
+    planner(data).run([config()])
+    work(data)
+    give_up(planner(data), DATASET, "ana", "a test", dry_run=True)
+    assert kept(data)
+    give_up(planner(data), DATASET, "ana", "a test")
+    assert kept(data) == []
+
+
+def test_looking_keeps_nothing(data: Dataset) -> None:
+    publish(data, "2013-01-03")
+    planner(data).look([config()])
+    assert kept(data) == []
