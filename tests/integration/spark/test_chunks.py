@@ -10,7 +10,7 @@ import pytest
 
 from airflow_coordination.compaction import CompactionConfig, CompactionSlots
 from airflow_coordination.duties.compaction.planner import Planner
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.overlays import Overlay, merged_source
 from airflow_coordination.outputs.published import read_overlays
@@ -117,3 +117,40 @@ def test_months_are_a_chunk_each_where_days_are_asked_for(publish, compacted, ro
     months = compacted(config("DAY", "%Y-%m"))
     assert [keys(overlay) for overlay in months] == [["2013-01"], ["2013-02"]]
     assert rows() == before
+
+
+def test_the_seeds_foo_and_bar_are_merged_newest_first_and_what_is_compacted_is_left(spark, store, output_root) -> None:
+    """The example of Druid's page on the Coordinator, with two slots: segments are partitions with that interval."""
+    chunks = {"foo": ("2017-11", "2017-11", "2017-09"), "bar": ("2017-10", "2017-10")}
+    partitions = [
+        PartitionIdentifier(f"{name} {month} {number}", {"dataset": name, "interval": f"{month}-01/P1M"})
+        for name, months in chunks.items()
+        for number, month in enumerate(months)
+    ]
+    ingest = SourceCoordinator(store, "s", "a test")
+    ingest.create_partitions(partitions)
+
+    def main(spark, lease):
+        with lease.publish(lease.partition.payload["dataset"]) as block:
+            spark.range(10).selectExpr("id", f"'{lease.partition.key}' as key").write.parquet(block.path)
+        return Complete()
+
+    options = {"store": store, "spark": spark, "output_root": output_root, "max_leases": None}
+    assert drain(main, source="s", **options).errors == ()
+    before = {name: read_completed(spark, store=store, source="s", dataset=name).count() for name in chunks}
+    configs = [CompactionConfig(name, skip_offset_from_latest="P0D") for name in chunks]
+    planner = Planner(ingest, CompactionSlots(max_slots=2, capacity=20, ratio=1.0))
+    first = planner.run(configs).begun
+    assert [key.split("|")[1:3] for key in first] == [["foo", "2017-11-01T00:00:00Z"], ["bar", "2017-10-01T00:00:00Z"]]
+    merged = drain(compact, source=merged_source("s"), **options)
+    assert (merged.keys, merged.errors) == (tuple(first), ())
+    [second] = planner.run(configs).begun
+    assert second.split("|")[1:3] == ["foo", "2017-09-01T00:00:00Z"]
+    assert drain(compact, source=merged_source("s"), **options).errors == ()
+    assert planner.run(configs).begun == ()
+    found = {name: [keys(overlay) for overlay in read_overlays(store, "s", name).row] for name in chunks}
+    assert found == {
+        "foo": [["foo 2017-09 2"], ["foo 2017-11 0", "foo 2017-11 1"]],
+        "bar": [["bar 2017-10 0", "bar 2017-10 1"]],
+    }
+    assert {name: read_completed(spark, store=store, source="s", dataset=name).count() for name in chunks} == before
