@@ -19,6 +19,7 @@ from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.outputs import Attempt, Manifest, OutputError, collector
 from airflow_coordination.outputs.adding import predecessor
 from airflow_coordination.outputs.layout import BLOCK, MARKER
+from airflow_coordination.outputs.manifests import references
 from airflow_coordination.outputs.merging import epoch_of
 from airflow_coordination.outputs.overlays import Overlays, merged_source
 from airflow_coordination.outputs.published import follow, manifests_in, starts_of, walks
@@ -310,13 +311,15 @@ def _seen(overlays: Overlays, heads: Sequence[HeadRecord]) -> str:
 
 
 def left_behind(tools: Tools) -> Iterator[str]:
-    """Yield what is still stored and nobody needs, when everything has ended and was collected.
+    """Yield what is still stored and nobody needs, when everything has ended and was collected, or is parked.
 
     The collector leaves and names a directory without a marker. There is one where a publisher that was stopped goes on
     writing when its lease is lost and its directory collected already, which a margin rules out.
     """
     overlays, heads, root = tools.data.overlays(), tools.data.heads(), str(tools.data.root)
-    needed = {each.directory for each in follow(starts_of(heads), overlays)}
+    parked = [one for key in tools.keys if (one := tools.one.partition(key)) and one.staged]
+    staged = [(one.source, one.key, reference) for one in parked for reference in references(one.staged)]
+    needed = {each.directory for each in follow([*staged, *starts_of(heads)], overlays)}
     needed |= {each.manifest.directory for each in overlays.row}
     stored = {join(root, file.path) for file in list_files(root)}
     for directory in sorted({parent(address) for address in stored} - needed):
