@@ -19,9 +19,10 @@ from airflow_coordination.planning.compaction.configuration import CompactionCon
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.systems.objects.storage import OutputError, join, list_files
 from airflow_coordination.values.errors import PartitionUpdateError
-from airflow_coordination.values.input_errors import InvalidInputError, shown
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, shown
 from airflow_coordination.values.names import partition_label
 from airflow_coordination.values.status import PartitionStatus
 
@@ -103,9 +104,11 @@ def give_up(planner: Planner, dataset: str, by: str, why: str, *, dry_run: bool 
     :param why: the reason, for the audit.
     :param dry_run: look whether it can be done, and change nothing.
     :raises OutputError: when an original is missing: then nothing is changed.
+    :raises SettingsError: once originals may be deleted: a collector may be about to do it.
     :raises PartitionUpdateError: while somebody plans or works on one of its groups; killed or refused in the middle,
         it goes on when it is called again.
     """
+    _check_kept(planner)
     with planner.leased() as lease:
         if lease is None:
             held = planner.duties.partition(planner.key)
@@ -130,6 +133,15 @@ def give_up(planner: Planner, dataset: str, by: str, why: str, *, dry_run: bool 
             planner.forget_sums(dataset)
             planner.duties.save_progress_state(lease, dataclasses.replace(remembered, datasets=left).to_json())
     return result
+
+
+def _check_kept(planner: Planner) -> None:
+    """Refuse once originals may go: a collector that has read the overlays deletes them whatever becomes of those."""
+    enabling = parts_of(planner.coordinator.store).enabling
+    if enabling is not None and enabling.outputs_enabled():
+        problem = "are enabled in this store, so that a collector may be about to delete the originals"
+        remedy = "Leave what is merged, and say enabled=False in its CompactionConfig: then nothing more is"
+        raise SettingsError("outputs", True, problem, remedy)
 
 
 def _is_of(group: str, dataset: str) -> bool:

@@ -12,9 +12,10 @@ from airflow_coordination.duties.compaction.plan import State
 from airflow_coordination.duties.compaction.planner import COMPACT, DUTIES
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs import OutputError
+from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.errors import PartitionUpdateError
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from tests.unit.duties.compaction.made import config, planner, publish, work
 from tests.upkeep import DATASET, SOURCE, Dataset
 
@@ -99,3 +100,11 @@ def test_while_somebody_plans_nothing_is_given_up(data: Dataset) -> None:
     other.acquire_partition(f"{COMPACT}|{SOURCE}")
     with pytest.raises(PartitionUpdateError, match=r"somebody else plans\. Try again soon"):
         give_up(planner(data), DATASET, "ana", "a test")
+
+
+def test_once_originals_may_go_nothing_is_given_up(data: Dataset) -> None:
+    """A collector that has read the overlays deletes originals, whatever becomes of those meanwhile."""
+    enabling_of(data.store).enable_outputs()
+    with pytest.raises(SettingsError, match=r"are enabled in this store.*say enabled=False"):
+        give_up(planner(data), DATASET, "ana", "a test", dry_run=True)
+    assert len(covered(data)) == 3
