@@ -148,13 +148,15 @@ ROWS: Final = (
         "walks through a whole Airflow",
         (
             "tests/system/demo",
+            "tests/system/test_compaction.py",
             "tests/system/test_drain.py",
             "tests/system/test_quickstart.py",
             "tests/system/test_tutorial.py",
             "tests/system/test_waking_up.py",
         ),
-        "one of five; kills and the README's always",
+        "one of six; kills and the README's always",
         turns={
+            "compaction": r"/test_compaction\.py",
             "the demo": r"test_demo\.py::test_the_published",
             "the drain": r"/test_drain\.py",
             "the quickstart": r"/test_quickstart\.py",

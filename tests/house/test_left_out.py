@@ -39,6 +39,7 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
     tests = {
         "crash points": lambda name: f"{row.places[0]}::test_s3_an_action_killed[{name}-park]",
         "walks through a whole Airflow": lambda name: {
+            "compaction": "tests/system/test_compaction.py::test_a_year",
             "the demo": "tests/system/demo/test_demo.py::test_the_published_flights[sqlite]",
             "the drain": "tests/system/test_drain.py::test_every",
             "the quickstart": "tests/system/test_quickstart.py::test_seen[plain-python]",
