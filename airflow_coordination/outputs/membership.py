@@ -90,7 +90,7 @@ def planned(head: HeadRecord, interval: Interval, overlay: Overlay | None) -> He
     """
     if overlay is None or overlay.manifest.merged is None:
         return Head(head.key, interval, head.bytes)
-    mine = [origin for origin in overlay.covers if origin.key == head.key]
+    mine = overlay.of_partition(head.key)
     covered = {origin.digest for origin in mine}
     added = sum(block.bytes for block in head.blocks if block.digest not in covered)
     manifest, merged = overlay.manifest, overlay.manifest.merged

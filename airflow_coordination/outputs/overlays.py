@@ -54,6 +54,17 @@ class Overlay:
     key: str
     manifest: Manifest
     published_at: datetime | None = None
+    _by_key: Mapping[str, Sequence[Origin]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        found: dict[str, list[Origin]] = {}
+        for origin in self.covers:
+            found.setdefault(origin.key, []).append(origin)
+        object.__setattr__(self, "_by_key", found)
+
+    def of_partition(self, key: str) -> Sequence[Origin]:
+        """Return what it stands for of one partition."""
+        return self._by_key.get(key, ())
 
     @property
     def covers(self) -> Sequence[Origin]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import Any, Final
 
 from airflow_coordination.outputs.layout import ATTEMPT, ATTEMPTS, BLOCK, LAYOUT_COLUMNS, PARTITION, values_in
@@ -15,8 +16,12 @@ from airflow_coordination.systems.objects.storage import OutputError, join, pare
 from airflow_coordination.systems.spark.paths import load, spark_path
 from airflow_coordination.values.names import partition_label
 
+_WHOLE: Final = ("byte", "short", "integer", "long")
+_MOST_RANGES: Final = 100
+"""With more ranges of numbers than this a condition takes longer to plan than a join."""
 _EMPTY: Final = '{"type":"struct","fields":[]}'
 _PLACE: Final = f"/{ATTEMPTS}/({PARTITION}=[^/]+/{ATTEMPT}=[^/]+/{BLOCK}=[^/]+)/"
+_METADATA: Final = "_metadata"
 STRICT: Final = {"ignoreMissingFiles": "false", "ignoreCorruptFiles": "false"}
 """Options of a scan of published files: rows are missing with an error, whatever the session says."""
 
@@ -122,13 +127,16 @@ def partition_types(manifests: Sequence[Manifest], own_zone: str | None = None) 
             texts.setdefault(name, set()).update((text, zone) for text in found if text is not None)
             told.setdefault(name, []).append(known.get(name))
     kinds = {name: _agreed(told[name]) or kind_of(those) for name, those in texts.items()}
-    return kinds | dict.fromkeys(_merged_otherwise(manifests, kinds), "string")
+    for schema in dict.fromkeys(schema for each in manifests if each.merged for schema in each.schemas()):
+        kinds |= {name: _holding(kinds[name], kind) for name, kind in types(schema).items() if name in kinds}
+    return kinds
 
 
-def _merged_otherwise(manifests: Sequence[Manifest], found: Mapping[str, Any]) -> set[str]:
-    """Return the partition columns that are of another type in files of an overlay: text can hold both."""
-    merged = [types(schema) for each in manifests if each.merged for schema in each.schemas()]
-    return {name for kinds in merged for name, kind in kinds.items() if name in found and found[name] != kind}
+def _holding(kind: Any, merged: Any) -> Any:
+    """Return a type for a column that is in directories as one type, and in files of an overlay as another."""
+    if kind in _WHOLE and merged in _WHOLE:
+        return max(kind, merged, key=_WHOLE.index)
+    return kind if kind == merged else "string"
 
 
 def _agreed(told: Sequence[Any]) -> Any:
@@ -166,18 +174,43 @@ def with_origins(
     if was is None:
         rows = _whole(spark, scan, partitioned_by, place=old)
     else:
-        met = fn.col(quoted(was)).isin(*numbers)
-        rows = _cast(_read(spark, scan, {}).where(met).withColumnRenamed(was, old), partitioned_by)
+        met = _of_numbers(_read(spark, scan, {}), was, sorted(numbers))
+        rows = _cast(met.withColumnRenamed(was, old), partitioned_by)
     table = spark.createDataFrame(list(numbers.items()), f"{old} {'int' if was else 'string'}, {new} int")
     return rows.join(fn.broadcast(table), old).drop(old).withColumnRenamed(new, column)
 
 
 def _of_origins(frame: Any, kind: FileKind) -> Any:
     """Return the rows of the origins that were met, without their numbers."""
+    column = kind.origin or ""
+    rows = frame if kind.met is None else _of_numbers(frame, column, kind.met)
+    return rows.drop(column)
+
+
+def _of_numbers(frame: Any, column: str, numbers: Sequence[int]) -> Any:
+    """Return the rows with one of these numbers, in their order. Files are sorted by them, so ranges pass over most.
+
+    A list of a hundred thousand numbers takes Spark a minute to plan: what is scattered is joined.
+    """
     from pyspark.sql import functions as fn
 
-    rows = frame if kind.met is None else frame.where(fn.col(quoted(kind.origin or "")).isin(*kind.met))
-    return rows.drop(kind.origin)
+    found = ranges(numbers)
+    if len(found) > _MOST_RANGES:
+        table = frame.sparkSession.createDataFrame([(number,) for number in numbers], f"{quoted(column)} int")
+        return frame.join(fn.broadcast(table), column, "left_semi")
+    inside = (fn.col(quoted(column)).between(first, last) for first, last in found)
+    return frame.where(reduce(lambda one, other: one | other, inside, fn.lit(False)))
+
+
+def ranges(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ascending numbers as ranges, each with its first and its last."""
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
 
 
 def _cast(rows: Any, partitioned_by: Mapping[str, Any]) -> Any:
@@ -229,7 +262,10 @@ def _with_place(frame: Any, name: str | None) -> Any:
 
     if name is None:
         return frame
-    path = fn.regexp_replace(fn.col("_metadata.file_path"), "%3D", "=")
+    hidden = fn.col(_METADATA)
+    if _METADATA in {column.lower() for column in frame.columns}:  # rows may keep where they are from under that name
+        hidden = frame.metadataColumn(_METADATA)
+    path = fn.regexp_replace(hidden.getField("file_path"), "%3D", "=")
     return frame.withColumn(name, fn.regexp_extract(path, _PLACE, 1))
 
 

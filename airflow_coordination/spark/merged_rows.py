@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from airflow_coordination.outputs.attempts import check_published, told_by_footers
-from airflow_coordination.outputs.layout import place_of, values_in
+from airflow_coordination.outputs.layout import is_data, place_of, values_in
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.merging import Merge
 from airflow_coordination.outputs.origins import COLUMN
@@ -16,11 +16,13 @@ from airflow_coordination.outputs.schemas import types
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
 from airflow_coordination.spark.completed import prepare, united
 from airflow_coordination.spark.file_scans import check_types, partition_types, quoted, scans_of, with_origins
-from airflow_coordination.systems.objects.storage import OutputError
+from airflow_coordination.systems.objects.storage import OutputError, join, list_files
+from airflow_coordination.systems.spark.paths import load
 from airflow_coordination.values.names import partition_label
 
 TYPED: Final = frozenset({"parquet", "orc", "avro"})
 """Formats whose files tell the types of their columns."""
+_AGAIN: Final = "Let the group run again; nothing is changed for readers"
 _REPUBLISH: Final = "Publish with lease.publish(…, schema=df.schema), or leave this chunk as it is"
 
 Sums = Mapping[int, tuple[int, object]]
@@ -33,9 +35,17 @@ def check_mergeable(manifests: Iterable[Manifest]) -> None:
     :raises OutputError: with *incompatible schemas* and the partition.
     """
     row = list(manifests)
+    names: dict[str, str] = {}
     for manifest in row:
         if manifest.schema is None and not manifest.merged and (guessed := _guessed(manifest)):
             raise _incompatible(manifest, f"has {guessed}, of which nobody has told the types")
+        if local := _local_times(manifest):
+            raise _incompatible(
+                manifest, f"has times in the partition column {local!r}, and nobody knows of which zone"
+            )
+        for name in (name for schema in manifest.schemas() for name in types(schema)):
+            if names.setdefault(name.lower(), name) != name:
+                raise _incompatible(manifest, f"has {name!r} beside {names[name.lower()]!r}, which differ by case only")
     try:
         check_types(row)
     except OutputError as error:
@@ -47,6 +57,14 @@ def _guessed(manifest: Manifest) -> str:
         return f"files of format {manifest.format}"
     columns = sorted({name for file in manifest.files for name in values_in(file.path)})
     return f"the partition column {columns[0]!r}" if columns else ""
+
+
+def _local_times(manifest: Manifest) -> str:
+    """Return a partition column of times whose zone older code has not noted, empty for none."""
+    if manifest.zone is not None or manifest.schema is None:
+        return ""
+    inside = {name for file in manifest.files for name in values_in(file.path)}
+    return next((name for name, kind in types(manifest.schema).items() if kind == "timestamp" and name in inside), "")
 
 
 def _incompatible(manifest: Manifest, problem: str) -> OutputError:
@@ -126,9 +144,24 @@ def _hashable(column: Any, kind: Any) -> Any:
     """Return what is hashed of a column: Spark does not hash maps, and passes over nulls inside of structs."""
     from pyspark.sql import functions as fn
 
+    if kind.typeName() == "variant":
+        return fn.to_json(column)
     if isinstance(json.loads(kind.json()), str):
         return column
     return fn.to_json(fn.struct(column), {"ignoreNullFields": "false"})
+
+
+def check_counted(found: Sums, merge: Merge, directory: str) -> None:
+    """Refuse to merge other rows than were published.
+
+    :param found: of what was read.
+    :raises OutputError: with *checksum differs* and the partition.
+    """
+    for number, origin in enumerate(merge.origins):
+        rows = found.get(number, (0, None))[0]
+        if rows != origin.rows:
+            problem = f"checksum differs: {rows} row(s) were read, and {origin.rows} were published"
+            raise _differs(f"partition {origin.key!r}", directory, problem)
 
 
 def check_same(before: Sums, after: Sums, merge: Merge, directory: str) -> None:
@@ -141,9 +174,18 @@ def check_same(before: Sums, after: Sums, merge: Merge, directory: str) -> None:
     for number, origin in enumerate(merge.origins):
         was, now = before.get(number, (0, None)), after.get(number, (0, None))
         if was != now:
-            what = f"merge the output of partition {origin.key!r}"
             problem = f"checksum differs: {was[0]} row(s) were read and {now[0]} are written, or their values differ"
-            raise OutputError(what, directory, problem, "Let the group run again; nothing is changed for readers")
+            raise _differs(f"partition {origin.key!r}", directory, problem)
     if strange := sorted(after.keys() - set(range(len(merge.origins)))):
         problem = f"checksum differs: rows of an origin {strange[0]} that was not read"
-        raise OutputError("merge a group", directory, problem, "Let the group run again")
+        raise _differs("a group", directory, problem)
+
+
+def _differs(of: str, directory: str, problem: str) -> OutputError:
+    return OutputError(f"merge the output of {of}", directory, problem, _AGAIN)
+
+
+def written(spark: Any, directory: str) -> Any:
+    """Return the rows of the files in a directory, whatever characters are in its name."""
+    paths = [join(directory, file.path) for file in list_files(directory) if is_data(file.path)]
+    return load(spark.read.format("parquet"), paths)

@@ -24,7 +24,7 @@ from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.spark.application import partition_application
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.spark.merged_rows import check_same, merged_rows, sums, write
+from airflow_coordination.spark.merged_rows import check_counted, check_same, merged_rows, sums, write, written
 from airflow_coordination.values.names import split_source
 
 log = logging.getLogger(__name__)
@@ -107,8 +107,10 @@ def _write(spark: Any, rows: Any, column: str, merge: Merge, directory: str, wor
     """Write the files, and read them back. What is written is what was compared: the rows are read once."""
     rows = rows.persist()
     try:
+        found = sums(rows, column)
+        check_counted(found, merge, directory)
         write(rows, directory, column, merge.bytes, work.config)
-        check_same(sums(rows, column), sums(spark.read.parquet(directory), column), merge, directory)
+        check_same(found, sums(written(spark, directory), column), merge, directory)
     finally:
         rows.unpersist()
 

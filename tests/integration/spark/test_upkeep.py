@@ -186,6 +186,80 @@ def test_a_column_of_the_origins_name_is_no_trouble(spark, store, publish, compa
     assert rows() == before == [(1, 2, 3), (4, 5, 6)]
 
 
+def test_s21_rows_that_keep_where_they_are_from_stay(spark, store, publish, compacted, rows) -> None:
+    """A column ``_metadata`` is read before Spark's own; by that no row would have an origin."""
+    source = spark.range(2).selectExpr("id", "named_struct('file_path', concat('s3://b/', id)) as _metadata")
+    publish(DAYS[0], source)
+    publish(DAYS[1], spark.sql("select 7L as id, named_struct('file_path', 's3://b/7') as _metadata"))
+    before = rows()
+    assert compacted().errors == ()
+    assert files(store) == 1
+    assert rows() == before
+
+
+def test_s21_rows_without_an_origin_are_refused(spark, store, publish, compacted, rows, monkeypatch) -> None:
+    publish(DAYS[0], spark.range(2))
+    before = rows()
+    monkeypatch.setattr("airflow_coordination.spark.file_scans._PLACE", "/nowhere/(x)/")
+    [(_, error)] = compacted().errors
+    assert "checksum differs: 0 row(s) were read, and 2 were published" in error
+    assert rows() == before
+
+
+def test_a_partition_columns_type_stays_where_a_part_of_it_is_merged(spark, store, publish, compacted, rows) -> None:
+    frame = spark.sql("select 1L as id, 5L as n")
+    publish(DAYS[0], frame, write=lambda f, b: f.write.partitionBy("n").parquet(b.path), schema=frame.schema)
+    publish(
+        "other", frame.selectExpr("2L as id", "6L as n"), write=lambda f, b: f.write.partitionBy("n").parquet(b.path)
+    )
+    before = rows()
+    assert compacted().errors == ()
+    assert rows() == before == [(1, 5), (2, 6)]
+
+
+def test_many_origins_that_nobody_meets_are_left_out(spark, store, publish, compacted, rows, monkeypatch) -> None:
+    monkeypatch.setattr("airflow_coordination.spark.file_scans._MOST_RANGES", 1)
+    for number, day in enumerate(DAYS):
+        publish(day, spark.range(number, number + 1))
+    compacted()
+    for day in (DAYS[1], DAYS[3]):
+        SourceCoordinator(store, "s", "a test").people.retract(day, by="a test", why="wrong")
+    assert rows() == [(0,), (2,), (4,), (5,)]
+    assert compacted().errors == ()
+    assert rows() == [(0,), (2,), (4,), (5,)]
+
+
+@pytest.mark.parametrize("name", ["o[1] {a,b}*?", "a=b%3D+c d"])
+def test_an_output_root_may_have_any_name(spark, store, tmp_path, name: str) -> None:
+    root = str(tmp_path / name)
+    SourceCoordinator(store, "s", "a test").create_partitions(DAYS[:2])
+
+    def main(spark, lease):
+        with lease.publish("d") as block:
+            spark.range(3).write.parquet(block.path)
+        return Complete()
+
+    assert drain(main, store=store, source="s", spark=spark, output_root=root, max_leases=None).errors == ()
+    planned(store)
+    assert drain(compact, store=store, source=merged_source("s"), spark=spark, output_root=root).errors == ()
+    assert files(store) == 1
+    assert read_completed(spark, store=store, source="s", dataset="d").count() == 6
+
+
+def test_columns_that_differ_by_case_only_are_left_with_the_reason(spark, publish, compacted) -> None:
+    publish(DAYS[0], spark.sql("select 1 as v"))
+    publish(DAYS[1], spark.sql("select 2 as V"))
+    [(_, error)] = compacted().errors
+    assert "incompatible schemas: has 'V' beside 'v', which differ by case only" in error
+
+
+def test_variants_are_merged(spark, store, publish, compacted) -> None:
+    publish(DAYS[0], spark.sql("""select parse_json('{"a": 1}') as v"""))
+    publish(DAYS[1], spark.sql("""select parse_json('[2]') as v"""))
+    assert compacted().errors == ()
+    assert files(store) == 1
+
+
 def test_blocks_without_rows_are_merged_too(spark, store, publish, compacted, rows) -> None:
     publish(DAYS[0], spark.range(0))
     publish(DAYS[1], spark.range(1))

@@ -12,7 +12,7 @@ def block(value, kind=None):
     field = {"name": "p", "type": kind, "nullable": True, "metadata": {}}
     schemas = [json.dumps({"type": "struct", "fields": [field]})] if kind else []
     return SimpleNamespace(
-        schemas=lambda: schemas, zone=None, files=[SimpleNamespace(path=f"p={value}/part-0.parquet")]
+        schemas=lambda: schemas, zone=None, merged=None, files=[SimpleNamespace(path=f"p={value}/part-0.parquet")]
     )
 
 
