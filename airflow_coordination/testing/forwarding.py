@@ -188,7 +188,7 @@ class ForwardingStore:
         within: Span | None = None,
     ) -> Sequence[HeadRecord]:
         page = source, dataset, key, after, limit, after_dataset
-        narrowed: dict[str, Any] = {} if within is None else {"within": within}  # a store from elsewhere may not know of it
+        narrowed: dict[str, Any] = {} if within is None else {"within": within}  # others may not know it
         return self.forward("heads", lambda: self.store.heads(*page, **narrowed))
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:  # noqa: D102
