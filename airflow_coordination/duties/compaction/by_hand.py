@@ -30,15 +30,17 @@ _BY_HAND: Final = "asked for, because of "
 
 
 def at_once(planner: Planner, key: str, by: str) -> list[Task]:
-    """Make the groups claimable that have rows of a partition, whatever the plan says; those under way stay so.
+    """Make the groups claimable that have rows of a partition, whatever the plan says; claimable ones stay so.
 
-    So rows of a partition that was retracted are gone from merged files, too, when these groups have run.
+    So rows of a partition that was retracted are gone from merged files, too, when these groups have run. A group that
+    is held may have read them before and end with them, after which nobody would begin it again: while one is, nothing
+    is changed.
 
     :param key: of the partition.
     :param by: who asks, for the audit.
     :return: the groups.
     :raises InvalidInputError: when nothing has been planned yet, or no group has rows of it.
-    :raises PartitionUpdateError: when a group has changed meanwhile.
+    :raises PartitionUpdateError: while a group is held, or when one has changed meanwhile.
     """
     configs = {config.dataset: config for config in planner.configs()}
     seen = planner.snapshot(configs)
@@ -51,6 +53,8 @@ def at_once(planner: Planner, key: str, by: str) -> list[Task]:
     if not tasks:
         problem = "has no rows in what is merged"
         raise InvalidInputError("key", key, problem, "Publish or retract it first, or let `compaction plan` take it in")
+    remedy = "It may have read before what is gone now: repeat the command when it has ended"
+    _check_free("merge at once", (task.seen for task in tasks), remedy)
     ready = [task for task in tasks if task.state is State.RESET]
     _, moved = planner.carry_out(ready, by)
     if moved:
@@ -118,7 +122,7 @@ def give_up(planner: Planner, dataset: str, by: str, why: str, *, dry_run: bool 
         remembered = Remembered.from_json(lease.partition.progress_state)
         seen = planner.snapshot([dataset])
         groups = [group for key, group in sorted(seen.groups.items()) if _is_of(key, dataset)]
-        _check_free(groups)
+        _check_free("give up", groups, "Wait until it has ended, or release it, then repeat the command")
         found = seen.datasets[dataset]
         files = _originals(planner, found)
         result = GivenUp(
@@ -148,11 +152,10 @@ def _is_of(group: str, dataset: str) -> bool:
     return group.partition("|")[2].rsplit("|", 2)[0] == dataset
 
 
-def _check_free(groups: Iterable[Partition]) -> None:
+def _check_free(action: str, groups: Iterable[Partition | None], remedy: str) -> None:
     for group in groups:
-        if group.status is PartitionStatus.ASSIGNED:
-            remedy = "Wait until it has ended, or release it, then repeat the command"
-            raise PartitionUpdateError("give up", group.key, f"it is held by {group.owner}. {remedy}.")
+        if group is not None and group.status is PartitionStatus.ASSIGNED:
+            raise PartitionUpdateError(action, group.key, f"it is held by {group.owner}. {remedy}.")
 
 
 def _originals(planner: Planner, seen: Seen) -> int:

@@ -47,10 +47,26 @@ def test_rows_of_a_retracted_partition_are_gone_from_merged_files_at_once(data: 
     assert (entry["by"], entry["why"]) == ("ana", "asked for, because of '2013-01-03'")
 
 
-def test_a_group_that_is_under_way_is_not_begun_again(data: Dataset) -> None:
+def test_a_group_that_is_claimable_is_not_begun_again(data: Dataset) -> None:
     at_once(planner(data), "2013-01-03", "ana")
     [task] = at_once(planner(data), "2013-01-03", "ana")
     assert task.state is State.UNDER_WAY
+
+
+def test_while_a_group_is_held_that_may_have_read_the_rows_nothing_begins(data: Dataset) -> None:
+    at_once(planner(data), "2013-01-03", "ana")
+    groups = data.groups()
+    lease = groups.get_next_partition()
+    data.ingest().people.retract("2013-01-03", by="a test", why="erasure")
+    with pytest.raises(PartitionUpdateError, match=r"it is held by a test\. .*: repeat the command when it has ended"):
+        at_once(planner(data), "2013-01-03", "ana")
+    [task] = at_once(planner(data), "2013-02-01", "ana")  # another group is free
+    assert task.state is State.RESET
+    groups.complete(lease)
+    [task] = at_once(planner(data), "2013-01-03", "ana")
+    assert task.state is State.RESET
+    work(data)
+    assert covered(data) == ["2013-01-04", "2013-02-01"]
 
 
 def test_what_is_not_merged_is_refused_by_name(data: Dataset) -> None:
