@@ -325,7 +325,7 @@ class _Judge:
 
     def rounds(self, tasks: Iterable[Task]) -> dict[str, Rounds]:
         """Return what is to be remembered of groups that have failed, until they succeed."""
-        again = {task.key for task in tasks if task.state is State.RESET and task.seen and task.seen.parked}
+        again = {task.key for task in tasks if task.state is State.RESET and _has_failed(task)}
         kept = {}
         for key, group in self._seen.groups.items():
             before = self._before.parked.get(key)
@@ -339,13 +339,21 @@ class _Judge:
 
 
 def _limited(tasks: Sequence[Task], available: int) -> list[Task]:
-    """Return the tasks, those that would begin only as far as there are slots."""
-    begin, _ = first([(task.key, 1) for task in tasks if task.state in BEGINS], available)
+    """Return the tasks, those that would begin only as far as there are slots: what has failed comes last.
+
+    Otherwise groups that fail again and again would keep the slots from older chunks that can be merged.
+    """
+    row = sorted((task for task in tasks if task.state in BEGINS), key=_has_failed)
+    begin, _ = first([(task.key, 1) for task in row], available)
     chosen = set(begin)
     return [
         replace(task, state=State.NO_SLOT) if task.state in BEGINS and task.key not in chosen else task
         for task in tasks
     ]
+
+
+def _has_failed(task: Task) -> bool:
+    return task.seen is not None and task.seen.parked
 
 
 def _begun(found: Found, tasks: Iterable[Task]) -> list[Group]:

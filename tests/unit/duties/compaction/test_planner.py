@@ -181,12 +181,12 @@ def test_a_chunk_of_which_too_much_is_dead_is_merged_again(data: Dataset, percen
         assert planner(data).look([config()]).tasks == ()
 
 
-def fail(data: Dataset, clock: FakeClock, error: str = "no space left") -> None:
+def fail(data: Dataset, clock: FakeClock, error: str = "no space left", group: str = JANUARY) -> None:
     groups = SourceCoordinator(data.store, merged_source(SOURCE), "a worker", clock=clock, **KEEP)
     for _ in range(4):
         lease = groups.get_next_partition()
         groups.fail(lease, error, timedelta(0))
-    assert groups.partition(JANUARY).parked
+    assert groups.partition(group).parked
 
 
 def test_a_group_that_has_failed_waits_longer_each_time_and_at_once_when_something_is_new(tmp_path: Path) -> None:
@@ -209,6 +209,23 @@ def test_a_group_that_has_failed_waits_longer_each_time_and_at_once_when_somethi
     assert planner(data, period=every).run([config()]).begun == (JANUARY,)
     work(data)
     assert planner(data, period=every).run([config()]).plan.remembered.parked == {}
+
+
+def test_what_has_failed_takes_no_slot_from_what_has_not_and_is_tried_when_nothing_else_waits(tmp_path: Path) -> None:
+    clock = FakeClock()
+    data = Dataset(open_store("memory://", clock=clock), tmp_path)
+    publish(data, "2013-01-03", "2013-02-01", "2013-03-01")
+    march = "e000001|clean|2013-03-01T00:00:00Z|0"
+    assert planner(data, slots=1).run([config()]).begun == (march,)
+    fail(data, clock, group=march)
+    clock.advance(timedelta(hours=1))
+    assert planner(data, slots=1).run([config()]).begun == (FEBRUARY,)
+    work(data)
+    done = planner(data, slots=1).run([config()])
+    assert [task.state for task in done.plan.tasks] == [State.NO_SLOT, State.CREATE]
+    assert done.begun == (JANUARY,)
+    work(data)
+    assert planner(data, slots=1).run([config()]).begun == (march,)
 
 
 def test_a_group_that_found_nothing_to_do_is_not_asked_the_same_again(data: Dataset) -> None:
