@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from airflow_coordination.duties.compaction.plan import Plan
@@ -10,6 +10,7 @@ from airflow_coordination.duties.compaction.snapshot import Seen, Snapshot
 from airflow_coordination.outputs.membership import keys_of
 from airflow_coordination.outputs.merging import epoch_of
 from airflow_coordination.outputs.origins import Origin
+from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.planning.compaction.search import Group, Reason
 from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.results import HeadRecord
@@ -27,18 +28,41 @@ def sums(made: Plan, seen: Snapshot) -> Iterator[ChunkSums]:
     together: dict[tuple[str, str], list[Group]] = {}
     for group in groups:
         together.setdefault((group.dataset, str(group.chunk)), []).append(group)
+    found = {dataset: _Found(seen.datasets[dataset]) for dataset in {name for name, _ in together}}
     for (dataset, _), row in together.items():
-        yield _Chunk(row, seen.datasets[dataset]).sums()
+        yield _Chunk(row, found[dataset]).sums()
+
+
+class _Found:
+    """What was read of a dataset, by the keys of its partitions: looked through once, not for each chunk."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._heads = {head.key: head for head in seen.heads}
+        self._overlays: dict[str, dict[int, Overlay]] = {}
+        for number, overlay in enumerate(seen.overlays.row):
+            for key in keys_of(overlay):
+                self._overlays.setdefault(key, {})[number] = overlay
+
+    def heads(self, keys: Iterable[str]) -> list[HeadRecord]:
+        """Return the head records of partitions."""
+        return [self._heads[key] for key in keys if key in self._heads]
+
+    def overlays(self, keys: Iterable[str]) -> list[Overlay]:
+        """Return the overlays that have rows of partitions, each once, in their order: the last one has a block."""
+        found: dict[int, Overlay] = {}
+        for key in keys:
+            found |= self._overlays.get(key, {})
+        return [found[number] for number in sorted(found)]
 
 
 class _Chunk:
     """One chunk, of all parts."""
 
-    def __init__(self, groups: Sequence[Group], seen: Seen) -> None:
+    def __init__(self, groups: Sequence[Group], found: _Found) -> None:
         self._groups = groups
         names = {str(head.name) for group in groups for head in group.heads}
-        self._heads = [head for head in seen.heads if head.key in names]
-        self._overlays = [one for one in seen.overlays.row if one.covers and not names.isdisjoint(keys_of(one))]
+        self._heads = found.heads(names)
+        self._overlays = found.overlays(names)
         self._stands_for = {(origin.key, origin.digest) for one in self._overlays for origin in one.covers}
 
     def sums(self) -> ChunkSums:

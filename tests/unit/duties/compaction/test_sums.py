@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from airflow_coordination.duties.compaction.by_hand import give_up
+from airflow_coordination.duties.compaction.sums import sums
 from airflow_coordination.planning.intervals import parse_moment
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.stores import open_store
@@ -61,6 +63,31 @@ def test_rows_that_nobody_reads_are_counted(data: Dataset) -> None:
     planner(data).run([config(dead_rows_percent=100)], full=True)
     [january] = kept(data)
     assert (january.state, january.rows, january.dead_rows, january.heads) == ("merged", 2, 2, 1)
+
+
+class Counted(list):
+    """A list that counts how often somebody goes through it."""
+
+    walks = 0
+
+    def __iter__(self):
+        self.walks += 1
+        return super().__iter__()
+
+
+def test_however_many_chunks_there_are_head_records_and_overlays_are_gone_through_once(data: Dataset) -> None:
+    publish(data, "2013-01-03", "2013-01-04", "2013-02-01", "2013-03-01", "2013-04-01")
+    planner(data).run([config()])
+    work(data)
+    one = planner(data)
+    seen, made = one.snapshot([DATASET]), one.look()
+    found = seen.datasets[DATASET]
+    heads, overlays = Counted(found.heads), Counted(found.overlays.row)
+    counted = replace(found, heads=heads, overlays=replace(found.overlays, row=overlays))
+    overlays.walks = 0  # it was gone through when it was made
+    chunks = list(sums(made, replace(seen, datasets={DATASET: counted})))
+    assert sorted((chunk.state, chunk.heads) for chunk in chunks) == [("merged", 1)] * 3 + [("merged", 2)]
+    assert (heads.walks, overlays.walks) == (1, 1)
 
 
 def test_nothing_is_kept_of_what_is_given_up(data: Dataset) -> None:
