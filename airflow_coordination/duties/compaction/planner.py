@@ -157,15 +157,21 @@ class Planner:
         seen = look(self.coordinator, self.groups, [config.dataset for config in configs], history)
         made = plan(seen, configs, self._slots or remembered.slots, remembered, self._period)
         if keeps:
-            self._keep_sums(made, seen)
+            self._keep_sums(made, seen, remembered)
         return made
 
-    def _keep_sums(self, made: Plan, seen: Snapshot) -> None:
-        """Write the sums of chunks for people to look at; where the store cannot, nothing else is the matter."""
+    def _keep_sums(self, made: Plan, seen: Snapshot, before: Remembered) -> None:
+        """Write the sums of chunks for people to look at; where the store cannot, nothing else is the matter.
+
+        Those of an epoch before go first: they are of other chunks, so that nothing is written over them.
+        """
         kept = parts_of(self.coordinator.store).chunks
         if kept is None:
             return
         try:
+            for name, known in made.remembered.datasets.items():
+                if name not in before.datasets or before.datasets[name].epoch != known.epoch:
+                    kept.forget_chunks(self._identifier, name)
             kept.put_chunks(self._identifier, list(sums(made, seen)))
         except CoordinationError as error:
             log.warning("The sums of chunks of source %s are not kept: %s", shown(self.coordinator.source), error)

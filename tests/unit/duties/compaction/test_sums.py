@@ -100,6 +100,16 @@ def test_nothing_is_kept_of_what_is_given_up(data: Dataset) -> None:
     assert kept(data) == []
 
 
+def test_where_other_blocks_belong_together_the_sums_of_before_are_gone(data: Dataset) -> None:
+    publish(data, "2013-01-03", "2013-01-04")
+    planner(data).run([config()])
+    planner(data).run([config(granularity="DAY")], full=True)
+    row = [(one.dataset, str(one.chunk_start)[:10], one.heads) for one in kept(data)]
+    assert row == [(DATASET, "2013-01-04", 1), (DATASET, "2013-01-03", 1)]
+    [total] = parts_of(data.store).chunks.chunk_totals("flights|PARTITION", DATASET)
+    assert total.heads == 2
+
+
 def test_looking_keeps_nothing(data: Dataset) -> None:
     publish(data, "2013-01-03")
     planner(data).look([config()])
