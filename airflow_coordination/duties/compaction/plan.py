@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from airflow_coordination.duties.compaction.remembered import Known, Remembered, Rounds, told
+from airflow_coordination.duties.compaction.remembered import Known, Remembered, Rounds, newest, told
 from airflow_coordination.duties.compaction.snapshot import Seen, Snapshot
 from airflow_coordination.outputs.membership import by_key, interval_of, keys_of, planned
 from airflow_coordination.outputs.merging import epoch_of, group_key
@@ -324,7 +324,7 @@ class _Judge:
         return replace(task, state=State.FAILED, detail=told(failures, number, self._period))
 
     def rounds(self, tasks: Iterable[Task]) -> dict[str, Rounds]:
-        """Return what is to be remembered of groups that have failed, until they succeed."""
+        """Return what is to be remembered of groups that have failed, until they succeed: of the newest 2,000."""
         again = {task.key for task in tasks if task.state is State.RESET and _has_failed(task)}
         kept = {}
         for key, group in self._seen.groups.items():
@@ -332,10 +332,10 @@ class _Judge:
             if key in again:
                 old = before or Rounds()
                 failed = max(1, group.failures + group.lost_leases)
-                kept[key] = Rounds(old.number + 1, old.failures + failed)
+                kept[key] = (self._seen.now, Rounds(old.number + 1, old.failures + failed))
             elif before is not None and group.status is not PartitionStatus.COMPLETED:
-                kept[key] = before
-        return kept
+                kept[key] = (group.updated_at or self._seen.now, before)
+        return newest(kept)
 
 
 def _limited(tasks: Sequence[Task], available: int) -> list[Task]:

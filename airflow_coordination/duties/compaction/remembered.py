@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -12,10 +13,15 @@ from airflow_coordination.planning.compaction.fingerprint import fingerprint
 from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.planning.compaction.tracker import RETRIES, Failures
 from airflow_coordination.planning.intervals import written
+from airflow_coordination.values.documents import MAX_PROGRESS_BYTES
 
 _ONE: Final = CompactionSlots()
 A_DAY: Final = timedelta(days=1)
 """So long after a full look there is another one, whatever the history says: a retract is in no history."""
+MOST_PARKED: Final = 2_000
+"""Of so many groups that have failed their rounds are remembered, the newest; the others begin to count anew."""
+_PARKED_BYTES: Final = MAX_PROGRESS_BYTES // 2
+"""What they may take of the progress at most, where names are long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,24 @@ class Rounds:
         return Failures(RETRIES + 1 + self.number, parked, why), self.failures + failed
 
 
+def newest(row: Mapping[str, tuple[datetime, Rounds]]) -> dict[str, Rounds]:
+    """Return what is remembered of groups: of the newest 2,000, and of fewer where names are long.
+
+    Progress has 256 KiB. A group that is forgotten waits one period after its next failure, not longer each time.
+
+    :param row: by key, each with when something last became of it.
+    """
+    found: dict[str, Rounds] = {}
+    used = 0
+    for key in sorted(row, key=lambda key: row[key][0], reverse=True)[:MOST_PARKED]:
+        rounds = row[key][1]
+        used += len(json.dumps({key: [rounds.number, rounds.failures]}))
+        if used > _PARKED_BYTES:
+            break
+        found[key] = rounds
+    return found
+
+
 def told(failures: Failures, number: int, period: timedelta) -> str:
     """Return how often a group has failed and when it is tried again, for people."""
     times = "once" if number == 1 else f"{number} times"
@@ -94,7 +118,7 @@ class Remembered:
     """All of it.
 
     :param datasets: by their names. Each is looked at by itself: two DAGs may plan two datasets of one source.
-    :param parked: the groups that are parked, by key.
+    :param parked: the groups that have failed and were let go on, by key; see :func:`newest`.
     :param slots: those of the last run, for people who look.
     """
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.duties.compaction import remembered
 from airflow_coordination.duties.compaction.plan import State
 from airflow_coordination.duties.compaction.planner import COMPACT, DUTIES, Planner
 from airflow_coordination.leases import SourceCoordinator
@@ -226,6 +227,22 @@ def test_what_has_failed_takes_no_slot_from_what_has_not_and_is_tried_when_nothi
     assert done.begun == (JANUARY,)
     work(data)
     assert planner(data, slots=1).run([config()]).begun == (march,)
+
+
+def test_of_groups_that_have_failed_as_many_are_remembered_as_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(remembered, "MOST_PARKED", 1)
+    clock = FakeClock()
+    data = Dataset(open_store("memory://", clock=clock), tmp_path)
+    publish(data, "2013-01-03", "2013-02-01")
+    planner(data, slots=1).run([config()])
+    fail(data, clock, group=FEBRUARY)
+    planner(data, slots=1).run([config()])
+    fail(data, clock)
+    clock.advance(timedelta(hours=1))
+    assert set(planner(data).run([config()]).begun) == {FEBRUARY, JANUARY}
+    assert len(planner(data).remembered().parked) == 1
 
 
 def test_a_group_that_found_nothing_to_do_is_not_asked_the_same_again(data: Dataset) -> None:
