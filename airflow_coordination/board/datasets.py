@@ -19,15 +19,14 @@ from airflow_coordination.board.dataset_models import ChunkView, DatasetPage, Da
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
-from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.compaction.progress import of_totals
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.chunk_sums import SUMMED, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
-from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
-from airflow_coordination.values.names import check_key, compose_source, split_source
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import check_key, compose_merged, split_source
 from airflow_coordination.values.status import PartitionStatus
 
 HEADS: Final = 100
@@ -145,9 +144,8 @@ def _running(groups: Iterable[GroupView], dataset: str) -> int:
 def _groups(store: PartitionStore, source: str, now: datetime) -> list[GroupView]:
     """Return the groups that are merged now; a source that is merged itself has none."""
     prefix, name, kind = split_source(source)
-    try:
-        beside = compose_source(merged_source(name), prefix, kind)
-    except InvalidKeyError:  # too long a name for a source beside it, so that there is none
+    beside = compose_merged(name, prefix, kind)
+    if beside is None:
         return []
     return [_group(each, now) for each in store.page(beside, PartitionStatus.ASSIGNED, None, GROUPS)]
 

@@ -20,7 +20,7 @@ from airflow_coordination.protocol.writes import Act, Action, SetInterval, SetPa
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.failing import BRAKE, Failing
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError, shown
-from airflow_coordination.values.names import UPKEEP, check_key, storable
+from airflow_coordination.values.names import MERGED, check_key, storable
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Span
 
@@ -31,7 +31,6 @@ _PAGE = 1_000
 _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 """After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""
 
-_MERGED: Final = f"{UPKEEP}merged/"
 _TAKES_BACK: Final = frozenset({Action.RETRACT, Action.DELETE, Action.CLEAN_UP})
 _COUNTED: Final = {Action.REOPEN: Metric.REOPENED, Action.PARK: Metric.PARKED}
 
@@ -215,9 +214,9 @@ class People:
         self._check_not_merged(action, "")
 
     def _check_not_merged(self, action: Action, key: str) -> None:
-        if action in _TAKES_BACK and self._core.source.startswith(_MERGED):
+        if action in _TAKES_BACK and self._core.source.startswith(MERGED):
             problem = "readers may find the rows of partitions nowhere else than in what it has merged"
-            off = f"compaction off {quoted(self._core.source.removeprefix(_MERGED))}"
+            off = f"compaction off {quoted(self._core.source.removeprefix(MERGED))}"
             remedy = f"Use `{off}`, which looks whether the originals are there, or reset, which lets it merge again"
             raise PartitionUpdateError(action, key, f"{problem}. {remedy}.")
 

@@ -18,7 +18,7 @@ from datetime import timedelta
 
 from airflow_coordination.outputs.layout import MANIFEST, place_of
 from airflow_coordination.outputs.manifests import Manifest, references
-from airflow_coordination.outputs.overlays import MERGED, NONE
+from airflow_coordination.outputs.overlays import NONE
 from airflow_coordination.outputs.published import (
     DeadEnd,
     follow,
@@ -33,7 +33,7 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError, join, read_many
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import partition_label
+from airflow_coordination.values.names import MERGED, partition_label
 
 
 class Keeping:

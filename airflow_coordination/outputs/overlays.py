@@ -14,16 +14,29 @@ from typing import Final
 
 from airflow_coordination.outputs.manifests import Manifest, Reference
 from airflow_coordination.outputs.origins import Origin
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.values.names import MAX_SOURCE_BYTES, MERGED, UPKEEP, compose_merged, compose_source
 
-UPKEEP: Final = "~"
-"""How the names of sources begin whose partitions are work on what others have published."""
-MERGED: Final = f"{UPKEEP}merged/"
+_LONGEST: Final = "GLOBAL_STATE"
+"""The kind with the longest identifiers of what a coordinator works with."""
 
 
 def merged_source(source: str) -> str:
     """Return the name of the source whose partitions publish the overlays of another one."""
     return f"{MERGED}{source}"
+
+
+def check_mergeable(source: str, partition_prefix: str | None) -> None:
+    """Refuse a source whose name is too long for one beside it, so that nothing of it can be merged.
+
+    :raises InvalidKeyError: by how many bytes.
+    """
+    identifier = compose_source(source, partition_prefix, _LONGEST)
+    if compose_merged(source, partition_prefix, _LONGEST) is None:
+        over = len(identifier.encode()) + len(MERGED) - MAX_SOURCE_BYTES
+        problem = f"is {over} byte(s) too long for a source beside it, {MERGED}<source>, in which groups are merged"
+        remedy = "Leave it as it is, or move it to a shorter name or partition_prefix to have it merged"
+        raise InvalidKeyError("source", source, problem, remedy)
 
 
 def source_of(merged: str) -> str:

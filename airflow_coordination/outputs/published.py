@@ -8,13 +8,20 @@ from datetime import datetime
 from typing import Any
 
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
-from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, merged_source, met
+from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, met
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import Content, OutputError, read_many
 from airflow_coordination.values.accounting import AddedUp, together
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
-from airflow_coordination.values.names import agreed_prefix, check_key, compose_source, partition_label, split_source
+from airflow_coordination.values.names import (
+    agreed_prefix,
+    check_key,
+    compose_merged,
+    compose_source,
+    partition_label,
+    split_source,
+)
 from airflow_coordination.values.times import Span
 
 PAGE = 10_000
@@ -79,10 +86,11 @@ def overlays_of(
 ) -> Overlays:
     """Return the overlays of a dataset as :func:`read_overlays` does, of a source by its stored identifier."""
     prefix, source, kind = split_source(identifier)
-    if is_upkeep(source):
+    groups = None if is_upkeep(source) else compose_merged(source, prefix, kind)
+    if groups is None:
         return NONE
     row: list[Overlay] = []
-    for page in head_pages(store, compose_source(merged_source(source), prefix, kind), dataset):
+    for page in head_pages(store, groups, dataset):
         heads = [head for head in page if published_before is None or _before(head, published_before)]
         named = [(head, reference) for head in heads for reference in references(head.blocks)]
         found = walks([(head.source, head.key, reference) for head, reference in named])

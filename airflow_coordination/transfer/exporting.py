@@ -17,13 +17,10 @@ from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import SettingsError, shown
-from airflow_coordination.values.names import UPKEEP, compose_source
+from airflow_coordination.values.names import MERGED, compose_merged, compose_source
 from airflow_coordination.values.status import ASSIGNED
 
 SUPPLIER: Final = "supplier"
-
-
-MERGED: Final = f"{UPKEEP}merged/"
 
 
 def export(
@@ -92,7 +89,9 @@ def _check_originals(coordinator: SourceCoordinator) -> None:
     enabling = parts_of(coordinator.store).enabling
     if coordinator.source.startswith(MERGED) or enabling is None or not enabling.outputs_enabled():
         return
-    groups = compose_source(f"{MERGED}{coordinator.source}", coordinator.partition_prefix, "PARTITION")
+    groups = compose_merged(coordinator.source, coordinator.partition_prefix)
+    if groups is None:
+        return
     found = next((head for head in every_head(coordinator.store, groups) if head.blocks), None)
     if found is not None:
         problem = f"its blocks may be gone where {MERGED}{coordinator.source} has merged them, and that would stay here"

@@ -16,7 +16,11 @@ GLOBAL_STATE_KEY = "GLOBAL_STATE_SOURCE_PARTITION_KEY_FOR_CREATING_PARTITIONS"
 
 UPKEEP = "~"
 """How the names of sources and datasets begin that are kept by this package, and not given by users."""
-_KEPT = (f"{UPKEEP}merged/", f"{UPKEEP}copies/", f"{UPKEEP}duties")
+MERGED = f"{UPKEEP}merged/"
+"""How the names of sources begin whose partitions publish the overlays of another one, whose name follows."""
+DUTIES = f"{UPKEEP}duties"
+"""The source whose partitions are what happens by itself."""
+_KEPT = (MERGED, f"{UPKEEP}copies/", DUTIES)
 
 _INTERNAL = (f"{SEPARATOR}GLOBAL_STATE", f"{SEPARATOR}WORKER")
 
@@ -115,6 +119,19 @@ def compose_source(source: str, partition_prefix: str | None, kind: str) -> str:
     if partition_prefix is not None:
         parts.insert(0, check_key(partition_prefix, "partition_prefix", MAX_SOURCE_BYTES))
     return check_key(SEPARATOR.join(encode_part(part) for part in parts), "source", MAX_SOURCE_BYTES)
+
+
+def compose_merged(source: str, partition_prefix: str | None, kind: str = "PARTITION") -> str | None:
+    """Return the stored identifier of the source beside another one whose partitions publish the overlays of that one.
+
+    :param source: the name of the other one, as for :func:`compose_source`.
+    :return: ``None`` where it would exceed 255 bytes: no store can hold it, so that nothing is merged.
+    :raises InvalidKeyError: when the other one's own identifier is none.
+    """
+    own = compose_source(source, partition_prefix, kind)
+    if len(own.encode()) + len(MERGED) > MAX_SOURCE_BYTES:
+        return None
+    return compose_source(f"{MERGED}{source}", partition_prefix, kind)
 
 
 def agreed_prefix(stores: str | None, given: str | None) -> str | None:

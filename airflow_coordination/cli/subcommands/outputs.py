@@ -15,7 +15,7 @@ from airflow_coordination.outputs.enabling import check_names, enabling_of
 from airflow_coordination.outputs.overlays import is_upkeep, merged_source
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.remedies import of_store, shell_of
-from airflow_coordination.values.names import split_source
+from airflow_coordination.values.names import agreed_prefix, compose_merged, split_source
 
 
 def collect_outputs(context: CommandContext, args: Namespace) -> int:
@@ -43,10 +43,14 @@ def collect_outputs(context: CommandContext, args: Namespace) -> int:
 
 
 def _collected(context: CommandContext, args: Namespace, *, dry_run: bool) -> Mapping[str, Collected]:
-    sources = [args.source] if is_upkeep(args.source) else [args.source, merged_source(args.source)]
+    store, sources = context.store, [args.source]
+    if not is_upkeep(args.source) and compose_merged(
+        args.source, agreed_prefix(store.partition_prefix, args.partition_prefix)
+    ):
+        sources.append(merged_source(args.source))
     return {
         source: collect(
-            context.store,
+            store,
             source,
             args.output_root,
             older_than=age_of(args.older_than, "--older-than"),

@@ -16,19 +16,17 @@ from airflow_coordination.duties.compaction.snapshot import Snapshot, look, newe
 from airflow_coordination.duties.compaction.sums import sums
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.outputs.overlays import merged_source
+from airflow_coordination.outputs.overlays import check_mergeable, merged_source
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
-from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.names import DUTIES, compose_source
 
 log = logging.getLogger(__name__)
 
-DUTIES: Final = "~duties"
-"""The source whose partitions are what happens by itself."""
 COMPACT: Final = "compactSegments"
 """The duty's name, as Druid calls it; who resets groups in the audit."""
 PERIOD: Final = timedelta(minutes=30)
@@ -59,12 +57,14 @@ class Planner:
     :param coordinator: of the source whose partitions have published.
     :param slots: how many groups may be claimable or held at once; as in the last run if left out.
     :param period: from one run to the next; groups that have failed wait for so many of them.
+    :raises InvalidKeyError: when the source's name is too long for the one beside it.
     """
 
     def __init__(
         self, coordinator: SourceCoordinator, slots: CompactionSlots | None = None, period: timedelta = PERIOD
     ) -> None:
         self.coordinator, self._slots, self._period = coordinator, slots, period
+        check_mergeable(coordinator.source, coordinator.partition_prefix)
         self.groups = _beside(coordinator, merged_source(coordinator.source))
         self.duties = _beside(coordinator, DUTIES)
         self.key = f"{COMPACT}|{coordinator.source}"

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.compaction import CompactionConfig, CompactionSlots
-from airflow_coordination.duties.compaction.planner import COMPACT, DUTIES
+from airflow_coordination.duties.compaction.planner import COMPACT
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
+from airflow_coordination.values.names import DUTIES
 from tests.unit.duties.compaction.made import publish, work
 from tests.upkeep import SOURCE, Dataset
 

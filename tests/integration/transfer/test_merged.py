@@ -111,3 +111,12 @@ def test_what_was_merged_alone_is_read_by_nobody(here: Dataset, there: Dataset, 
     settle(there, tmp_path / "flights.jsonl", SOURCE)
     with pytest.raises(OutputError, match="is missing"):
         there.rows()
+
+
+def test_a_source_with_too_long_a_name_to_be_merged_moves_alone(here: Dataset, tmp_path: Path) -> None:
+    """Where what was merged may be all there is, nothing was merged of this one."""
+    alone = SourceCoordinator(here.store, "s" * 242, "me")
+    alone.create_partitions(["a", "b"])
+    alone.pausing.pause(by="ana", why="it moves")
+    assert enabling_of(here.store).outputs_enabled()
+    assert export(alone, tmp_path / "alone.jsonl") == 2

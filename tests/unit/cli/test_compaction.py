@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.duties.compaction.planner import COMPACT, DUTIES
+from airflow_coordination.duties.compaction.planner import COMPACT
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
+from airflow_coordination.values.names import DUTIES
 from tests.unit.duties.compaction.made import KEEP, config, publish, work
 from tests.upkeep import Dataset
 
@@ -131,3 +132,11 @@ def test_now_names_what_has_rows_of_a_partition(data, cli) -> None:
     code, _, err = cli("compaction", "run", *NAMED, "--output-root", str(data.root), "--now", "2013-01-03")
     assert code == 1
     assert "key='2013-01-03': has no rows in what is merged" in err
+
+
+def test_a_plan_for_a_source_with_too_long_a_name_is_refused(data, cli) -> None:
+    name = "s" * 242
+    SourceCoordinator(data.store, name, "me").create_partitions(["k"])
+    code, _, err = cli("compaction", "plan", "--source", name, "--config", CONFIG, "--yes")
+    assert code == 1
+    assert "is 8 byte(s) too long for a source beside it, ~merged/<source>, in which groups are merged. Leave it" in err

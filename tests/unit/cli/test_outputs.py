@@ -205,3 +205,12 @@ def test_in_memory_twins_of_a_store_know_of_each_other():
     enabling_of(store).enable_outputs()
     assert enabling_of(open_store("memory://twins")).outputs_enabled()
     assert not enabling_of(open_store("memory://")).outputs_enabled()
+
+
+@pytest.mark.parametrize(("length", "sources"), [(230, 2), (242, 1)])
+def test_a_source_with_too_long_a_name_to_be_merged_is_collected_alone(cli, data, length, sources):
+    name = "s" * length
+    SourceCoordinator(data.store, name, "me").create_partitions(["k"])
+    given = ("--source", name, "--output-root", str(data.root), "--older-than", "0h", "-o", "json")
+    code, out, _ = cli("outputs", "collect", *given, "--dry-run")
+    assert (code, [row["source"] for row in json.loads(out)]) == (0, [name, merged_source(name)][:sources])

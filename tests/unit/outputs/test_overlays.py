@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from airflow_coordination.leases import Lease, SourceCoordinator
-from airflow_coordination.outputs import Manifest, OutputError
+from airflow_coordination.outputs import Manifest, OutputError, collect
 from airflow_coordination.outputs.manifests import Reference
 from airflow_coordination.outputs.origins import Merged, Origin
-from airflow_coordination.outputs.overlays import Overlay, Overlays, met
+from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, met
 from airflow_coordination.outputs.published import read_overlays
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.blocks import Block, Mode
+from airflow_coordination.values.input_errors import InvalidKeyError
 from tests.upkeep import DATASET, SOURCE, Dataset, group
 
 OPEN = {"max_failures": 100}
@@ -197,3 +199,35 @@ def test_b8_a_manifest_that_stands_for_nonsense_is_one_clear_error(odd: dict[str
     content = json.dumps(json.loads(manifest_of(Origin("d", "k", 1)).to_bytes()) | odd).encode()
     with pytest.raises(OutputError, match="is no manifest"):
         Manifest.from_bytes(content, "/x/_manifest.json")
+
+
+LONGEST = "s" * 242
+"""The longest name of a source that coordinators take: ``|GLOBAL_STATE`` follows it."""
+
+
+@pytest.mark.parametrize(("prefix", "longest"), [(None, 237), ("p", 235), ("a|b", 231)])
+def test_a_source_with_too_long_a_name_for_one_beside_it_has_no_overlays(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch, prefix: str | None, longest: int
+) -> None:
+    """Nobody can have created it, so nobody is asked."""
+    asked: list[str] = []
+    monkeypatch.setattr(data.store, "heads", lambda source, **_: asked.append(source) or [])
+    assert read_overlays(data.store, "s" * (longest + 1), None, prefix) is NONE
+    assert asked == []
+    assert read_overlays(data.store, "s" * longest, None, prefix).row == ()
+    assert [len(each) for each in asked] == [255]
+    with pytest.raises(InvalidKeyError, match="the limit is 255"):
+        read_overlays(data.store, "s" * (longest + 9), None, prefix)
+
+
+def test_a_source_with_too_long_a_name_is_read_and_collected_as_before(
+    data: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.upkeep.SOURCE", LONGEST)
+    block = published(data, "a", "1")
+    data.ingest().people.reset("a", by="a test", why="again")
+    published(data, "a", "2")
+    assert data.rows() == Counter("2")
+    found = collect(data.store, LONGEST, data.root, older_than=timedelta(0), dry_run=False, keep_originals=False)
+    assert (found.blocks, found.errors) == (1, ())
+    assert not (data.root / block.address).exists()

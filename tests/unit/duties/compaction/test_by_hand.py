@@ -9,13 +9,14 @@ import pytest
 
 from airflow_coordination.duties.compaction.by_hand import at_once, give_up
 from airflow_coordination.duties.compaction.plan import State
-from airflow_coordination.duties.compaction.planner import COMPACT, DUTIES
+from airflow_coordination.duties.compaction.planner import COMPACT
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.names import DUTIES
 from tests.unit.duties.compaction.made import config, planner, publish, work
 from tests.upkeep import DATASET, SOURCE, Dataset
 

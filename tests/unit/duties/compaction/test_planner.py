@@ -11,14 +11,15 @@ import pytest
 
 from airflow_coordination.duties.compaction import remembered
 from airflow_coordination.duties.compaction.plan import State
-from airflow_coordination.duties.compaction.planner import COMPACT, DUTIES, Planner
+from airflow_coordination.duties.compaction.planner import COMPACT, Planner
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
+from airflow_coordination.values.names import DUTIES
 from tests.unit.duties.compaction.made import KEEP, config, planner, publish, work
 from tests.upkeep import DATASET, SOURCE, Dataset, merged_source
 
@@ -382,3 +383,14 @@ def test_what_newer_code_has_planned_with_keeps_nobody_from_planning(data: Datas
         planner(data).look()
     done = planner(data).run([config()])
     assert (done.plan.tasks, done.plan.remembered.datasets[DATASET].epoch) == ((), 1)
+
+
+@pytest.mark.parametrize(("prefix", "longest"), [(None, 234), ("p", 232)])
+def test_a_source_whose_name_is_too_long_for_one_beside_it_is_refused(data: Dataset, prefix, longest) -> None:
+    def of(length: int) -> Planner:
+        return Planner(SourceCoordinator(data.store, "s" * length, "a test", prefix))
+
+    assert of(longest).groups.source == merged_source("s" * longest)
+    said = r"source='ss.*: is 2 byte\(s\) too long for a source beside it, ~merged/<source>, .* a shorter name"
+    with pytest.raises(InvalidKeyError, match=said):
+        of(longest + 2)
