@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 
+from airflow_coordination.cli.doctor_stored import look_at_published
 from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
+from airflow_coordination.outputs import collect
+from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.protocol.chunk_sums import ChunkSums
+from airflow_coordination.stores.diagnostics import Verdict
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.setup.examination import OF_DATA_PREPPER
 from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, policy
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.names import DUTIES
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.moto_iam import User, actions, document
+from tests.unit.duties.compaction.made import config, planner, publish
+from tests.unit.duties.compaction.made import work as merge
+from tests.upkeep import SOURCE, Dataset
 
 LEASE = timedelta(minutes=1)
 
@@ -166,6 +176,17 @@ def test_x7_every_action_is_needed_and_its_absence_is_named(
     assert f"Allow {missing}; see `airflow coordination iam`" in str(failed.value)
 
 
+def narrow_keys(role: Role, table: str, source: str) -> set[tuple[str, str]]:
+    """Return what a narrowed policy allows: actions, each with a leading key."""
+    narrow = policy(role, TableAddress(table, "us-east-1", "123456789012"), source=source)["Statement"]
+    return {
+        (action, key)
+        for statement in narrow
+        for action in statement["Action"]
+        for key in statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
+    }
+
+
 @pytest.mark.parametrize("role", [Role.WORKER, Role.READER])
 def test_b7_the_keys_of_one_source_are_enough(moto: Engine, user: User, place: tuple[str, str], role: Role) -> None:
     """B7: moto does not enforce keys, so what the scenario asks for is compared with the policy's condition."""
@@ -173,19 +194,57 @@ def test_b7_the_keys_of_one_source_are_enough(moto: Engine, user: User, place: t
     user.keys.clear()
     with user.allowed(actions(role)) as client:
         run(role, moto, client, table, source)
-    narrow = policy(role, TableAddress(table, "us-east-1", "123456789012"), source=source)["Statement"]
-    allowed = {
-        (action, key)
-        for statement in narrow
-        for action in statement["Action"]
-        for key in statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
-    }
+    allowed = narrow_keys(role, table, source)
     # X4: who may register any source says whose it is, and the board believes it.
     registry = ("dynamodb:PutItem", SOURCES)
     refused = {("dynamodb:PutItem", f"{source}|PARTITION|COUNTS")} if role is Role.READER else {registry}
     assert registry not in allowed
     assert user.keys - refused <= allowed
     assert {key for _, key in user.keys} > {f"{source}|PARTITION", f"{source}|PARTITION|COUNTS"}
+
+
+def compact(data: Dataset) -> None:
+    """What ingest, the planner, the workers of groups, the collector and people do about a source that is merged."""
+    publish(data, "2013-01-03", "2013-01-04", "2013-02-01")
+    first, second = planner(data).run([config()]).begun
+    groups = data.groups()
+    groups.fail(groups.acquire_partition(first), "out of memory")
+    groups.people.park(second, by="ana", why="a test")
+    groups.people.reopen(second, by="ana", why="a test")
+    groups.people.reset(first, by="ana", why="a test")
+    assert set(merge(data)) == {first, second}
+    assert planner(data).run([config()]).begun == ()
+    for source in (SOURCE, merged_source(SOURCE)):
+        assert collect(data.store, source, data.root, older_than=timedelta(0), dry_run=True).errors == ()
+    look(data)
+
+
+def look(data: Dataset) -> None:
+    """What readers, the doctor and the board do about it."""
+    assert data.rows() == Counter({"1": 3, "2": 3})
+    assert [finding.verdict for finding in look_at_published(data.store, SOURCE)] == [Verdict.OK]
+    groups = data.groups()
+    assert groups.counts()["COMPLETED"] == 2
+    assert [len(groups.partitions(status=status)) for status in PartitionStatus] == [0, 0, 0, 2]
+    assert groups.supplying.global_state() == {}
+
+
+def test_b7_they_are_enough_where_it_is_merged(moto: Engine, user: User, table: str, tmp_path: Path) -> None:
+    """B7: readers ask for what was merged, and a worker plans and merges; somebody else has registered the sources."""
+    open_ = moto.store(table, FakeClock())
+    open_.setup()
+    for name in (SOURCE, merged_source(SOURCE), DUTIES):
+        SourceCoordinator(open_, name, "somebody").supplying.register()
+    for role, does in ((Role.WORKER, compact), (Role.READER, look)):
+        user.keys.clear()
+        with user.allowed(actions(role)) as client:
+            store = DynamoDBStore(moto.options(table), client=lambda _, client=client: client)
+            does(Dataset(store, tmp_path, "host/dag/run/task/0/1"))
+        refused = {("dynamodb:PutItem", f"~merged/{SOURCE}|PARTITION|COUNTS")} if role is Role.READER else set()
+        assert user.keys - refused <= narrow_keys(role, table, SOURCE)
+        assert ("dynamodb:Query", f"~merged/{SOURCE}|PARTITION|HEADS") in user.keys
+        assert any(key.startswith(DUTIES) for _, key in user.keys) == (role is Role.WORKER)
+    moto.delete(table)
 
 
 def test_the_list_in_data_prepper_s_documentation_is_not_enough(moto: Engine, user: User, worked: str) -> None:

@@ -62,14 +62,46 @@ def test_b7_a_policy_for_one_source_has_its_keys_and_no_others(capsys):
     assert keys[0][:4] == [f"{source}|{kind}" for kind in kinds]
     assert keys[1:3] == [["airflow_coordination|STORE"], ["airflow_coordination|SOURCES"]]
     standings = ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED", "BLOCKED", "HISTORY")
-    assert keys[3] == [f"{source}|PARTITION|{standing}" for standing in standings]
-    assert f"{source}|PARTITION|HISTORY" in keys[0]
-    assert all(key.startswith(source) for key in keys[0])
+    merged, duties = "a%7Cb|~merged/${$}{aws:username}", "a%7Cb|~duties"
+    assert keys[3] == [f"{each}|PARTITION|{standing}" for each in (source, merged, duties) for standing in standings]
+    assert {f"{source}|PARTITION|HISTORY", f"{merged}|PARTITION|HEADS", f"{duties}|PARTITION"} < {*keys[0]}
+    assert all(key.startswith((f"{source}|", f"{merged}|", f"{duties}|")) for key in keys[0])
     worker = policy(Role.WORKER, ADDRESS, source="flights")["Statement"]
     [listing] = [each for each in worker if each["Sid"] == "ListSources"]
     assert listing["Action"] == ["dynamodb:Query"]  # X4: the board asks the list whose a source is
     reader = policy(Role.READER, ADDRESS, source="flights")["Statement"]
     assert not {"dynamodb:PutItem", "dynamodb:UpdateItem"} & {a for statement in reader for a in statement["Action"]}
+
+
+def leading_keys(role: Role, source: str) -> set[str]:
+    statements = policy(role, ADDRESS, source=source)["Statement"]
+    return {
+        key for each in statements for key in each["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
+    }
+
+
+def test_b7_readers_read_what_was_merged_and_have_no_business_among_the_duties():
+    """B7: those are of all sources, under one key; who plans a source's compaction works on them."""
+    assert {"~merged/flights|PARTITION|HEADS", "~merged/flights|PARTITION|ASSIGNED"} < leading_keys(
+        Role.READER, "flights"
+    )
+    assert not [key for key in leading_keys(Role.READER, "flights") if key.startswith("~duties")]
+    assert "~duties|PARTITION" in leading_keys(Role.WORKER, "flights")
+
+
+@pytest.mark.parametrize("source", ["s" * 238, "s" * 242, "~merged/flights", "~duties"])
+def test_b7_of_what_cannot_be_merged_there_are_its_own_keys_only(source):
+    """B7: nothing is merged of a source with too long a name, nor of what is kept beside others."""
+    for role in (Role.WORKER, Role.READER):
+        others = {key for key in leading_keys(role, source) if not key.startswith(f"{source}|")}
+        assert others == {"airflow_coordination|STORE", "airflow_coordination|SOURCES"}
+
+
+@pytest.mark.parametrize(("length", "limit"), [(50, 6_144), (140, 10_240)])
+def test_b7_a_narrowed_policy_is_as_large_as_aws_takes(length, limit):
+    """B7: without white space, as AWS counts: a managed policy, and all that is inline in a role."""
+    document = policy(Role.WORKER, ADDRESS, source="s" * length)
+    assert len(json.dumps(document, separators=(",", ":"))) <= limit
 
 
 def test_b7_setup_is_for_the_whole_table():

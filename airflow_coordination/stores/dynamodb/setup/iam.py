@@ -31,7 +31,7 @@ from airflow_coordination.stores.dynamodb.keys import (
     combination,
 )
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.names import DUTIES, UPKEEP, compose_merged, compose_source, holds_partitions
 from airflow_coordination.values.status import PartitionStatus
 
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
@@ -40,6 +40,7 @@ _TABLE: Final = re.compile(r"[A-Za-z0-9_.-]{3,255}")
 _OUTPUT_ROOT: Final = re.compile(r"s3[an]?://(?P<bucket>[a-z0-9.-]+)(?P<prefix>(/[^\s$*?]*)?)")
 _BESIDE: Final = (HEADS, AUDIT, LARGE, COUNTS, HISTORY, FOLLOW_UPS, CHILDREN, CHUNKS)
 """What lies beside a source's partitions."""
+_KINDS: Final = ("PARTITION", "GLOBAL_STATE", "WORKER")
 _TEMPLATES: Final = files(__package__) / "policies"
 
 
@@ -108,7 +109,8 @@ def policy(
     DynamoDB Developer Guide, *Using IAM with DynamoDB transactions*).
 
     :param output_root: where partitions publish on S3, for example ``s3a://bucket/flights``, if that is to be in it.
-    :param source: narrows a worker or reader to the keys of one source (``dynamodb:LeadingKeys``).
+    :param source: narrows a worker or reader to the keys of one source and of what is merged of it
+        (``dynamodb:LeadingKeys``).
     :param partition_prefix: that source's prefix, if any.
     :raises SettingsError: when the root is not on S3, or the role has nothing to do there or with one source.
     """
@@ -153,23 +155,46 @@ def narrowed(
 ) -> list[dict[str, Any]]:
     """Return the statements with conditions on the keys that one source's items lie under, in the table and its index.
 
+    What is merged of it, and who plans that, are sources of their own beside it; their keys are among them.
+
     The store's own item and the list of sources, which lies under one key for all, can be read. Who may write the list
     says of every source whose DAGs it is, and the board asks it for that: somebody else registers the source.
     """
     if role is Role.SETUP:
         raise SettingsError("source", source, "is nothing that setup is narrowed to", "Use it with worker or reader")
     work, queue = statements
-    identifiers = [compose_source(source, partition_prefix, kind) for kind in ("PARTITION", "GLOBAL_STATE", "WORKER")]
-    parts = [belonging(one, kind) for one in identifiers for kind in _BESIDE]
-    waiting = [combination(one, status) for one in identifiers[:1] for status in PartitionStatus]
-    waiting.append(blocked(identifiers[0]))
-    waiting.append(belonging(identifiers[0], HISTORY))  # the history of the whole source
+    own = [compose_source(source, partition_prefix, kind) for kind in _KINDS]
+    others = list(_beside(role, source, partition_prefix))
+    worked = [one for one in others if holds_partitions(one)]
+    parts = [belonging(one, kind) for one in (*own, *worked) for kind in _BESIDE]
+    waiting = [key for one in (own[0], *worked) for key in _waiting(one)]
     return [
-        _under(work, [*identifiers, *parts]),
+        _under(work, [*own, *parts, *others]),
         _under({**work, "Sid": "SeeTheStore", "Action": ["dynamodb:GetItem"]}, [STORE_SOURCE]),
         _under({**work, "Sid": "ListSources", "Action": ["dynamodb:Query"]}, [SOURCES]),
         _under(queue, waiting),
     ]
+
+
+def _beside(role: Role, source: str, partition_prefix: str | None) -> Iterator[str]:
+    """Yield the identifiers of the sources that are read, or worked on, with one that users name.
+
+    Every reader asks what was merged of it. Whoever plans that holds a lease among the duties, which are of all sources
+    under one key: a reader has no business there.
+    """
+    if source.startswith(UPKEEP) or compose_merged(source, partition_prefix) is None:
+        return
+    merged = [compose_merged(source, partition_prefix, kind) for kind in _KINDS]
+    yield from (one for one in merged if one)
+    if role is Role.WORKER and all(merged):
+        yield from (compose_source(DUTIES, partition_prefix, kind) for kind in _KINDS)
+
+
+def _waiting(identifier: str) -> Iterator[str]:
+    """Yield the keys of a source's partitions in the index, and the one of its whole history."""
+    yield from (combination(identifier, status) for status in PartitionStatus)
+    yield blocked(identifier)
+    yield belonging(identifier, HISTORY)
 
 
 def _under(statement: dict[str, Any], keys: list[str]) -> dict[str, Any]:
