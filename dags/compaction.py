@@ -5,7 +5,8 @@ instance of ``merge`` runs one Spark application that merges one group after the
 waits for it: flights go on being published, and readers find the same rows before, while and after it runs. Where there
 is nothing to merge, ``merge`` is skipped.
 
-A group that cannot be merged is tried again later; why not, ``airflow coordination compaction status`` says.
+A group that cannot be merged is tried again later. Until then the run is red, and ``airflow coordination compaction
+status`` says why.
 """
 
 from datetime import timedelta
@@ -34,7 +35,9 @@ def compaction(source, *configs, at_once=2):
         merge = LeasedSparkSubmitOperator.partial(
             task_id="merge", application=upkeep.__file__, conn_id="spark_default", max_leases=None
         ).expand(hint=ready.output)
-        plan >> ready >> merge
+        # Red as long as a group has failed for good, as everywhere; what waits for a slot is the next run's.
+        parked = PartitionsSensor(task_id="none_parked", until="completed", wait=False, trigger_rule="none_failed")
+        plan >> ready >> merge >> parked
     return dag
 
 

@@ -89,7 +89,7 @@ class PlanCompactionOperator(TextFields):
         if done.rival is not None:
             until = f" until {done.rival_until.isoformat(timespec='seconds')}" if done.rival_until else ""
             self.log.info("%s plans the compaction of %s%s; nothing was done here.", done.rival, self.of, until)
-        if done.begun:
+        if done.plan is not None:  # so that a sensor knows the source before it has a group
             planner.groups.supplying.register_dag(self.dag_id)
         self._tell(done)
         return summary(done)
