@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from airflow_coordination.protocol.partition import Partition
@@ -84,7 +84,7 @@ class Created:
     existing: int = 0
     changed: tuple[str, ...] = ()
     refreshed: int = 0
-    outdated: tuple[Outdated, ...] = ()
+    outdated: tuple[Outdated, ...] = field(default=(), repr=False)
 
     def __add__(self, other: Created) -> Created:
         return Created(
