@@ -49,6 +49,7 @@ def test_the_folder_loads_without_errors_and_with_the_expected_tasks(airflow):
     found = airflow(LOAD, ROOT / "dags")
     assert found["errors"] == {}
     assert found["dags"] == [
+        "compact_flights",
         "deliveries",
         "flights",
         "meters_arrive",
