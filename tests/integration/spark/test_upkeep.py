@@ -352,5 +352,8 @@ def test_s21_of_two_drivers_of_a_group_the_stopped_one_changes_nothing(
     [overlay] = read_overlays(store, "s", "d").row
     assert len(overlay.covers) == 3
     collected = collect(store, merged_source("s"), output_root, older_than=timedelta(0), dry_run=False)
-    assert collected.blocks == (0 if step == "read" else 1)
+    # Stopped after reading, it may have written before it heard that its lease is gone: whatever that was is gone.
+    assert collected.blocks == 1 or (step == "read" and collected.blocks == 0)
+    group = Path(overlay.manifest.directory).parents[1]
+    assert [str(block) for block in group.glob("_attempt=*/_block=*")] == [overlay.manifest.directory]
     assert rows() == before
