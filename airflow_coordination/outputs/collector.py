@@ -35,7 +35,7 @@ from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import FollowUps, PartitionStore, parts_of
+from airflow_coordination.protocol.port import FollowUps, PartitionStore, originals_may_go, parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.s3 import Upload
 from airflow_coordination.systems.objects.storage import (
@@ -261,18 +261,13 @@ def collect(
     identifier, keeping = source_identifier(store, source, partition_prefix), Keeping(store, source, partition_prefix)
     collection = _Collection(store, identifier, root, older_than, keeping, unmarked_are_own=unmarked_are_own)
     listed = _listed(root)
-    if keep_originals is False or (keep_originals is None and _outputs_enabled(store)):
+    if keep_originals is False or (keep_originals is None and originals_may_go(store)):
         keeping.trust_overlays(older_than)
     for directory, attempts in listed.items():
         collection.look_at(directory, attempts)
     collection.leave_needed()
     collection.look_at_notes(place)
     return collection.carry_out(dry_run)
-
-
-def _outputs_enabled(store: PartitionStore) -> bool:
-    enabling = parts_of(store).enabling
-    return enabling is not None and enabling.outputs_enabled()
 
 
 def _listed(root: str) -> dict[str, list[_Attempt]]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
-from airflow_coordination.outputs.origins import Merged, rows_of
+from airflow_coordination.outputs.origins import Merged, as_count, as_text, rows_of
 from airflow_coordination.outputs.schemas import check_schema, without
 from airflow_coordination.systems.objects.storage import (
     Content,
@@ -102,6 +102,11 @@ class Manifest:
         return join(self.directory, MANIFEST)
 
     @property
+    def size(self) -> int:
+        """How many bytes its files have."""
+        return sum(file.size for file in self.files)
+
+    @property
     def rows_met(self) -> int:
         """How many of its rows count for who reads."""
         return rows_of(self.merged.covers, self.met) if self.merged else self.rows
@@ -176,7 +181,7 @@ class Manifest:
             address=self.address,
             digest=digest_of(self.to_bytes()),
             rows=self.rows,
-            bytes=sum(file.size for file in self.files),
+            bytes=self.size,
             follows=self.follows.digest if self.follows else None,
             mode=mode,
         )
@@ -188,16 +193,16 @@ def _from_fields(fields: dict[str, Any], directory: str) -> Manifest:
     manifest = Manifest(
         directory=directory,
         files=tuple(_file(schemas, *file) for file in fields.pop("files")),
-        follows=Reference(*map(_text, follows)) if follows else None,
+        follows=Reference(*map(as_text, follows)) if follows else None,
         schema=_schemas([fields.pop("schema", None)])[0],
         zone=_zone(fields.pop("zone", None)),
         merged=Merged.taken_from(fields),
         met=None,
-        rows=_count(fields.pop("rows")),
-        source=_text(fields.pop("source")),
-        key=_text(fields.pop("key")),
-        dataset=_text(fields.pop("dataset")),
-        fence=_text(fields.pop("fence")),
+        rows=as_count(fields.pop("rows")),
+        source=as_text(fields.pop("source")),
+        key=as_text(fields.pop("key")),
+        dataset=as_text(fields.pop("dataset")),
+        fence=as_text(fields.pop("fence")),
         **fields,
     )
     check_format(manifest.format, manifest.options)
@@ -205,29 +210,17 @@ def _from_fields(fields: dict[str, Any], directory: str) -> Manifest:
 
 
 def _file(schemas: Sequence[str | None], path: object, size: object, rows: object, number: object) -> DataFile:
-    return DataFile(_text(path), _count(size), None if rows is None else _count(rows), schemas[_count(number)])
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise TypeError(f"{shown(value)} is no text")
-    return value
+    return DataFile(as_text(path), as_count(size), None if rows is None else as_count(rows), schemas[as_count(number)])
 
 
 def _zone(value: object) -> str | None:
-    if value is not None and not _ZONE.fullmatch(_text(value)):
+    if value is not None and not _ZONE.fullmatch(as_text(value)):
         raise ValueError(f"{shown(value)} is no time zone")
-    return None if value is None else _text(value)
-
-
-def _count(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{shown(value)} is no count")
-    return value
+    return None if value is None else as_text(value)
 
 
 def _schemas(texts: Sequence[object]) -> list[str | None]:
-    given = [None if text is None else _text(text) for text in texts]
+    given = [None if text is None else as_text(text) for text in texts]
     for text in given:
         if text is not None:
             check_schema(text)

@@ -6,14 +6,16 @@ different times may both take a block. That costs bytes, never rows: readers tak
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 
 from airflow_coordination.outputs.merging import epoch_of
+from airflow_coordination.outputs.origins import Origin
 from airflow_coordination.outputs.overlays import Overlay, Overlays
 from airflow_coordination.outputs.published import head_pages, source_identifier
 from airflow_coordination.planning.compaction.chunks import Head
 from airflow_coordination.planning.compaction.groups import GroupWork
-from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.intervals import Interval, parse_interval
 from airflow_coordination.planning.keys import interval_from_key
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
@@ -75,34 +77,80 @@ def _is_in(head: HeadRecord, work: GroupWork) -> bool:
     return interval is not None and work.chunk.contains(interval) and work.takes(head.key)
 
 
-def by_key(overlays: Overlays, epoch: int) -> dict[str, Overlay]:
+def named(heads: Iterable[HeadRecord]) -> set[tuple[str, str]]:
+    """Return the places of the blocks that head records name (:attr:`~.origins.Origin.place`)."""
+    return {(head.key, block.digest) for head in heads for block in head.blocks}
+
+
+def dead_rows(overlay: Overlay, places: Collection[tuple[str, str]]) -> int:
+    """Return how many rows of an overlay are of blocks that no head record names any more.
+
+    :param places: of the blocks that are named.
+    """
+    return sum(origin.rows for origin in overlay.covers if origin.place not in places)
+
+
+def chunk_of(overlay: Overlay) -> Interval:
+    """Return the chunk that an overlay is of."""
+    merged = overlay.manifest.merged
+    return parse_interval("overlay.chunk", merged.chunk if merged else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """What an overlay has of one partition.
+
+    :param overlay: which one.
+    :param digests: of the partition's blocks that it stands for.
+    :param bytes: its files' bytes, as many of them as it has rows of the partition.
+    :param largest_file: bytes of its largest file.
+    """
+
+    overlay: Overlay
+    digests: frozenset[str]
+    bytes: int
+    largest_file: int
+
+
+def shares_of(overlay: Overlay) -> dict[str, Share]:
+    """Return what an overlay has of each partition, by key."""
+    origins: dict[str, list[Origin]] = {}
+    for origin in overlay.covers:
+        origins.setdefault(origin.key, []).append(origin)
+    manifest = overlay.manifest
+    size, largest = manifest.size, max((file.size for file in manifest.files), default=0)
+    return {
+        key: Share(
+            overlay,
+            frozenset(origin.digest for origin in those),
+            int(size * (sum(origin.rows for origin in those) / max(1, manifest.rows))),
+            largest,
+        )
+        for key, those in origins.items()
+    }
+
+
+def by_key(overlays: Overlays, epoch: int) -> dict[str, Share]:
     """Return what has the rows of each partition that is merged in an epoch."""
     row = [overlay for overlay in overlays.row if epoch_of(overlay.key) == epoch]
-    return {origin.key: overlay for overlay in row for origin in overlay.covers}
+    return {key: share for overlay in row for key, share in shares_of(overlay).items()}
 
 
-def planned(head: HeadRecord, interval: Interval, overlay: Overlay | None) -> Head:
+def planned(head: HeadRecord, interval: Interval, share: Share | None) -> Head:
     """Return a head record as compaction is planned with it.
 
     :param interval: what it is for.
-    :param overlay: what has its rows in this epoch: what merging it again costs is its share of that, and what was
-        added since.
+    :param share: what is merged of it in this epoch: merging it again costs that, and what was added since.
     """
-    if overlay is None or overlay.manifest.merged is None:
+    merged = share.overlay.manifest.merged if share else None
+    if share is None or merged is None:
         return Head(head.key, interval, head.bytes)
-    mine = overlay.of_partition(head.key)
-    covered = {origin.digest for origin in mine}
-    added = sum(block.bytes for block in head.blocks if block.digest not in covered)
-    manifest, merged = overlay.manifest, overlay.manifest.merged
-    share = sum(origin.rows for origin in mine) / max(1, manifest.rows)
-    size = sum(file.size for file in manifest.files)
-    largest = max((file.size for file in manifest.files), default=0)
-    whole = all(block.digest in covered for block in head.blocks)
+    added = [block.bytes for block in head.blocks if block.digest not in share.digests]
     return Head(
         head.key,
         interval,
-        int(size * share) + added,
-        merged_with=merged.merged_with if whole else None,
-        largest_file=largest,
+        share.bytes + sum(added),
+        merged_with=None if added else merged.merged_with,
+        largest_file=share.largest_file,
         part=merged.part,
     )

@@ -7,20 +7,20 @@ overlays and then head records, merges the rows of :class:`Merge`, and ends with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.origins import Origin
 from airflow_coordination.outputs.overlays import Overlay, Overlays
-from airflow_coordination.outputs.published import Walk, starts_of, walks
+from airflow_coordination.outputs.published import Start, Walk, starts_of, walks
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.names import partition_label
 
 _SEPARATOR: Final = "|"
-_AGAIN: Final = "Let the group run again; nothing is changed for readers"
+AGAIN: Final = "Let the group run again; nothing is changed for readers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +44,7 @@ class Merge:
     @property
     def bytes(self) -> int:
         """How many bytes they have."""
-        return sum(file.size for manifest in self._read for file in manifest.files)
-
-    @property
-    def rows(self) -> int:
-        """How many rows are merged."""
-        return sum(origin.rows for origin in self.origins)
+        return sum(manifest.size for manifest in self._read)
 
     @property
     def _read(self) -> list[Manifest]:
@@ -83,7 +78,7 @@ def _origin(key: str, digest: str, walk: Walk) -> Origin:
         key,
         behind.rows + sum(manifest.rows for manifest in walk.chain),
         behind.files + sum(len(manifest.files) for manifest in walk.chain),
-        behind.bytes + sum(file.size for manifest in walk.chain for file in manifest.files),
+        behind.bytes + sum(manifest.size for manifest in walk.chain),
     )
 
 
@@ -101,6 +96,11 @@ def epoch_of(group: str) -> int:
     """Return the epoch of a group, by its key; 0 for a key that is no group's."""
     first = group.partition(_SEPARATOR)[0]
     return int(first[1:]) if first.startswith("e") and first[1:].isdecimal() else 0
+
+
+def dataset_of(group: str) -> str:
+    """Return the dataset of a group, by its key."""
+    return group.partition(_SEPARATOR)[2].rsplit(_SEPARATOR, 2)[0]
 
 
 def of_later_epochs(overlays: Overlays, group: str) -> Overlays:
@@ -126,26 +126,19 @@ def check_walk(
     if present is None:
         return
     relied_on = of_later_epochs(overlays, group).row
-    in_place = Overlays((present, *relied_on, Overlay(group, new)))
-    row = list(heads)
-    for start, walk in zip(starts_of(row), walks(starts_of(row), in_place), strict=True):
+    for start in _met_of(present, (*relied_on, Overlay(group, new)), heads):
+        problem = f"would no longer stand for a block of {partition_label(start[0], start[1])}, which readers meet"
+        raise OutputError(f"merge group {group!r}", new.directory, problem, AGAIN)
+
+
+def _met_of(present: Overlay, instead: Iterable[Overlay], heads: Iterable[HeadRecord]) -> Iterator[Start]:
+    """Yield where walks begin that need a present overlay, because none of those that shall do instead stops them."""
+    starts = starts_of(heads)
+    for start, walk in zip(starts, walks(starts, Overlays((present, *instead))), strict=True):
         if walk.place and walk.place.overlay is present:
-            problem = f"would no longer stand for a block of {partition_label(start[0], start[1])}, which readers meet"
-            raise OutputError(f"merge group {group!r}", new.directory, problem, _AGAIN)
+            yield start
 
 
 def given_up(group: str, present: Overlay, overlays: Overlays, heads: Sequence[HeadRecord]) -> bool:
     """Return whether later epochs have all that readers meet of a group's present overlay, so that it may be empty."""
-    relied_on = of_later_epochs(overlays, group).row
-    found = walks(starts_of(heads), Overlays((present, *relied_on)))
-    return not any(walk.place and walk.place.overlay is present for walk in found)
-
-
-def dead_rows(overlay: Overlay, heads: Sequence[HeadRecord]) -> int:
-    """Return how many rows of an overlay no reader meets any more.
-
-    :param heads: the present head records of all partitions that it has rows of.
-    """
-    found = walks(starts_of(heads), Overlays((overlay,)))
-    met = {walk.place.number for walk in found if walk.place}
-    return sum(origin.rows for number, origin in enumerate(overlay.covers) if number not in met)
+    return not any(_met_of(present, of_later_epochs(overlays, group).row, heads))

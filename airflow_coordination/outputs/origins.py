@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from airflow_coordination.values.input_errors import shown
+
 COLUMN: Final = "_origin"
 """What the origin column is called where no file has a column of that name."""
 _FIELDS: Final = ("covers", "origin", "merged_with", "chunk", "part")
@@ -30,6 +32,11 @@ class Origin:
     rows: int = 0
     files: int = 0
     bytes: int = 0
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """What tells the block from all others: the partition's key and the digest."""
+        return self.key, self.digest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,23 +75,33 @@ class Merged:
         if not isinstance(merged_with, dict):
             raise TypeError("merged_with is no object")
         origins = tuple(_origin(*each) for each in covers)
-        return cls(covers=origins, column=_text(column), merged_with=merged_with, chunk=_text(chunk), part=_count(part))
+        return cls(
+            covers=origins, column=as_text(column), merged_with=merged_with, chunk=as_text(chunk), part=as_count(part)
+        )
 
 
 def _origin(digest: object, key: object, *numbers: object) -> Origin:
-    rows, files, size = map(_count, numbers)
-    return Origin(_text(digest), _text(key), rows, files, size)
+    rows, files, size = map(as_count, numbers)
+    return Origin(as_text(digest), as_text(key), rows, files, size)
 
 
-def _text(value: object) -> str:
+def as_text(value: object) -> str:
+    """Return a value of a stored manifest that is to be text.
+
+    :raises TypeError: when it is none.
+    """
     if not isinstance(value, str):
-        raise TypeError(f"{value!r:.100} is no text")
+        raise TypeError(f"{shown(value)} is no text")
     return value
 
 
-def _count(value: object) -> int:
+def as_count(value: object) -> int:
+    """Return a value of a stored manifest that is to be a whole number from 0 on.
+
+    :raises TypeError: when it is none.
+    """
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{value!r:.100} is no count")
+        raise TypeError(f"{shown(value)} is no count")
     return value
 
 

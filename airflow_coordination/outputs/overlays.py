@@ -67,17 +67,6 @@ class Overlay:
     key: str
     manifest: Manifest
     published_at: datetime | None = None
-    _by_key: Mapping[str, Sequence[Origin]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        found: dict[str, list[Origin]] = {}
-        for origin in self.covers:
-            found.setdefault(origin.key, []).append(origin)
-        object.__setattr__(self, "_by_key", found)
-
-    def of_partition(self, key: str) -> Sequence[Origin]:
-        """Return what it stands for of one partition."""
-        return self._by_key.get(key, ())
 
     @property
     def covers(self) -> Sequence[Origin]:
@@ -132,11 +121,6 @@ class Overlays:
     def of(self, group: str) -> Overlay | None:
         """Return what a group has published."""
         return next((each for each in self.row if each.key == group), None)
-
-    def only(self, groups: Iterable[str]) -> Overlays:
-        """Return those of some groups."""
-        wanted = set(groups)
-        return Overlays(tuple(each for each in self.row if each.key in wanted))
 
 
 NONE: Final = Overlays()

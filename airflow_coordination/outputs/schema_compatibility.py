@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows, values_in
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
 from airflow_coordination.outputs.overlays import NONE
-from airflow_coordination.outputs.published import read_overlays
+from airflow_coordination.outputs.published import overlays_of
 from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError, read_many
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import partition_label, split_source
+from airflow_coordination.values.names import partition_label
 
 log = logging.getLogger(__name__)
 
@@ -125,8 +125,7 @@ class SchemaCompatibility:
             contents = read_many([reference.address for reference in wanted])
             overlays = NONE
             if any(isinstance(content, FileNotFoundError) for content in contents):
-                prefix, name, _ = split_source(source)
-                overlays = read_overlays(self.store, name, dataset, prefix)
+                overlays = overlays_of(self.store, source, dataset)
             places = [overlays.place(reference, key) for reference in wanted]
             return [
                 place.overlay.manifest if place else verified(content, reference, source, key)

@@ -358,3 +358,9 @@ def parts_of(store: PartitionStore) -> StoreParts:
     """Return the parts that a store says it has; one from elsewhere may know of none."""
     said: Callable[[], StoreParts] | None = getattr(store, "parts", None)
     return StoreParts() if said is None else said()
+
+
+def originals_may_go(store: PartitionStore) -> bool:
+    """Return whether code that knows no overlays is kept out, so that what they cover may be deleted at any moment."""
+    enabling = parts_of(store).enabling
+    return enabling is not None and enabling.outputs_enabled()

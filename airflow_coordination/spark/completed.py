@@ -15,7 +15,15 @@ from airflow_coordination.outputs.published import published_manifests, source_i
 from airflow_coordination.outputs.schemas import flattened
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import StoreLike, opened
-from airflow_coordination.spark.file_scans import FileScan, check_types, partition_types, read, root_of, scans_of
+from airflow_coordination.spark.file_scans import (
+    FileScan,
+    check_types,
+    partition_types,
+    quoted,
+    read,
+    root_of,
+    scans_of,
+)
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark import s3a
 from airflow_coordination.systems.spark.error_text import error_text
@@ -69,7 +77,7 @@ def _without_common_type(schemas: Sequence[str]) -> set[str]:
 def _with_text(frame: Any, columns: set[str]) -> Any:
     for name in frame.columns:
         if name.lower() in columns:
-            frame = frame.withColumn(name, frame["`" + name.replace("`", "``") + "`"].cast("string"))
+            frame = frame.withColumn(name, frame[quoted(name)].cast("string"))
     return frame
 
 

@@ -12,6 +12,7 @@ from airflow_coordination.outputs.formats import REMEDY, TextOptions
 from airflow_coordination.outputs.layout import values_in
 from airflow_coordination.outputs.schemas import without
 from airflow_coordination.outputs.zones import times_in
+from airflow_coordination.spark.file_scans import quoted
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.systems.spark.paths import load
@@ -75,6 +76,6 @@ def _measured_exactly(reader: Any, options: TextOptions, schema: str, directory:
 def _every_column(columns: Sequence[str]) -> list[Any]:
     from pyspark.sql import functions as fn
 
-    quoted = ["`" + name.replace("`", "``") + "`" for name in columns]
-    parts = [", ".join(quoted[start : start + _COLUMNS]) for start in range(0, len(quoted), _COLUMNS)]
+    names = [quoted(name) for name in columns]
+    parts = [", ".join(names[start : start + _COLUMNS]) for start in range(0, len(names), _COLUMNS)]
     return [fn.expr("count(*)"), *(fn.expr(f"count({part})") for part in parts)]

@@ -10,7 +10,7 @@ from typing import Any, Final
 from airflow_coordination.outputs.attempts import check_published, told_by_footers
 from airflow_coordination.outputs.layout import is_data, place_of, values_in
 from airflow_coordination.outputs.manifests import Manifest
-from airflow_coordination.outputs.merging import Merge
+from airflow_coordination.outputs.merging import AGAIN, Merge
 from airflow_coordination.outputs.origins import COLUMN
 from airflow_coordination.outputs.schemas import types
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
@@ -22,7 +22,6 @@ from airflow_coordination.values.names import partition_label
 
 TYPED: Final = frozenset({"parquet", "orc", "avro"})
 """Formats whose files tell the types of their columns."""
-_AGAIN: Final = "Let the group run again; nothing is changed for readers"
 _REPUBLISH: Final = "Publish with lease.publish(…, schema=df.schema), or leave this chunk as it is"
 
 Sums = Mapping[int, tuple[int, object]]
@@ -182,7 +181,7 @@ def check_same(before: Sums, after: Sums, merge: Merge, directory: str) -> None:
 
 
 def _differs(of: str, directory: str, problem: str) -> OutputError:
-    return OutputError(f"merge the output of {of}", directory, problem, _AGAIN)
+    return OutputError(f"merge the output of {of}", directory, problem, AGAIN)
 
 
 def written(spark: Any, directory: str) -> Any:

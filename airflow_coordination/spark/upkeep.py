@@ -98,7 +98,7 @@ def _merge(spark: Any, lease: PartitionLease, work: GroupWork, merge: Merge, see
             _write(spark, rows, column, merge, block.path, work)
     new = lease.manifests[-1]
     check_walk(lease.partition.key, new, seen.present, seen.overlays, seen.heads)
-    partitions, size = len({origin.key for origin in merge.origins}), sum(file.size for file in new.files)
+    partitions, size = len({origin.key for origin in merge.origins}), new.size
     told = "Merged %d blocks of %d partitions: %d → %d files, %d → %d bytes"
     log.info(told, len(merge.origins), partitions, merge.files, len(new.files), merge.bytes, size)
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.port import originals_may_go
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
 from airflow_coordination.values.errors import PartitionUpdateError
@@ -86,8 +86,7 @@ def _groups(coordinator: SourceCoordinator) -> SourceCoordinator:
 
 def _check_originals(coordinator: SourceCoordinator) -> None:
     """Refuse to leave behind what was merged, where its originals may have been deleted (``store enable outputs``)."""
-    enabling = parts_of(coordinator.store).enabling
-    if coordinator.source.startswith(MERGED) or enabling is None or not enabling.outputs_enabled():
+    if coordinator.source.startswith(MERGED) or not originals_may_go(coordinator.store):
         return
     groups = compose_merged(coordinator.source, coordinator.partition_prefix)
     if groups is None:

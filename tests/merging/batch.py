@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import logging
-import multiprocessing
-import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count, islice
+from itertools import count
 from typing import Final
 
 from tests.merging.virtual import Report, simulate
+from tests.simulation.batch import on_all_cores
 from tests.simulation.stores import STORES
 
 CHUNK: Final = 2
@@ -84,10 +83,5 @@ def run(store: str, first: int, operations: int, seconds: float, jobs: int, rule
     :param jobs: processes at a time.
     :param rule: is left out.
     """
-    deadline, done = time.monotonic() + seconds, 0
     tasks = ((store, range(start, start + CHUNK), rule) for start in count(first, CHUNK))
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        while done < operations and time.monotonic() < deadline:
-            for found in pool.imap(_tally, islice(tasks, 2 * jobs)):
-                done += found.operations
-                yield found
+    return on_all_cores(_tally, tasks, operations, seconds, jobs)

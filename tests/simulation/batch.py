@@ -7,15 +7,26 @@ import logging
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from tests.simulation.run import Report, simulate
 from tests.simulation.stores import STORES
 
 CHUNK = 20
+Task = TypeVar("Task")
+
+
+class Tallied(Protocol):
+    """What has done a number of operations."""
+
+    operations: int
+
+
+Counted = TypeVar("Counted", bound=Tallied)
 
 
 @dataclass
@@ -93,12 +104,23 @@ def run(store: str, first: int, operations: int, seconds: float, jobs: int) -> I
     :param seconds: no chunk of seeds begins later.
     :param jobs: processes at a time.
     """
-    deadline, done = time.monotonic() + seconds, 0
     tasks = ((store, range(start, start + CHUNK)) for start in count(first, CHUNK))
+    return on_all_cores(_tally, tasks, operations, seconds, jobs)
+
+
+def on_all_cores(
+    tally: Callable[[Task], Counted], tasks: Iterator[Task], operations: int, seconds: float, jobs: int
+) -> Iterator[Counted]:
+    """Yield what tasks come to, until so many operations or seconds are over.
+
+    :param seconds: no task begins later.
+    :param jobs: processes at a time.
+    """
+    deadline, done = time.monotonic() + seconds, 0
     # Not forked: what is left of other tests in this process (threads, a handler that swallows SIGTERM) stays behind.
     with multiprocessing.get_context("spawn").Pool(jobs) as pool:
         while done < operations and time.monotonic() < deadline:
-            for found in pool.imap(_tally, islice(tasks, 2 * jobs)):
+            for found in pool.imap(tally, islice(tasks, 2 * jobs)):
                 done += found.operations
                 yield found
 

@@ -11,15 +11,14 @@ from airflow_coordination.duties.compaction.plan import State, Task
 from airflow_coordination.duties.compaction.planner import Planner
 from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.compaction.snapshot import Seen, Snapshot
-from airflow_coordination.outputs.membership import keys_of
-from airflow_coordination.outputs.merging import epoch_of
+from airflow_coordination.outputs.membership import chunk_of, keys_of
+from airflow_coordination.outputs.merging import dataset_of, epoch_of
 from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.outputs.published import follow, starts_of
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
 from airflow_coordination.planning.compaction.groups import GroupWork
-from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.port import originals_may_go
 from airflow_coordination.systems.objects.storage import OutputError, join, list_files
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, shown
@@ -65,7 +64,7 @@ def at_once(planner: Planner, key: str, by: str) -> list[Task]:
 def _again(config: CompactionConfig, overlay: Overlay) -> GroupWork:
     """Return the work of a group that merges once more; one of an old epoch, too, is not to be given up."""
     merged, epoch = overlay.manifest.merged, epoch_of(overlay.key)
-    chunk = parse_interval("overlay.chunk", merged.chunk if merged else "")
+    chunk = chunk_of(overlay)
     part = merged.part if merged else 0
     return GroupWork(config=config, chunk=chunk, part=part, keys=("", ""), epoch=epoch, current_epoch=epoch)
 
@@ -74,7 +73,7 @@ def _task(overlay: Overlay, work: GroupWork, key: str, seen: Snapshot) -> Task:
     group = seen.groups.get(overlay.key)
     free = group is None or group.parked or group.status is PartitionStatus.COMPLETED
     state = State.CREATE if group is None else State.RESET if free else State.UNDER_WAY
-    size = sum(file.size for file in overlay.manifest.files)
+    size = overlay.manifest.size
     return Task(
         key=overlay.key,
         work=work,
@@ -121,13 +120,13 @@ def give_up(planner: Planner, dataset: str, by: str, why: str, *, dry_run: bool 
             )
         remembered = Remembered.from_json(lease.partition.progress_state)
         seen = planner.snapshot([dataset])
-        groups = [group for key, group in sorted(seen.groups.items()) if _is_of(key, dataset)]
+        groups = [group for key, group in sorted(seen.groups.items()) if dataset_of(key) == dataset]
         _check_free("give up", groups, "Wait until it has ended, or release it, then repeat the command")
         found = seen.datasets[dataset]
         files = _originals(planner, found)
         result = GivenUp(
             tuple(group.key for group in groups),
-            sum(file.size for one in found.overlays.row for file in one.manifest.files),
+            sum(one.manifest.size for one in found.overlays.row),
             files,
         )
         if not dry_run:
@@ -141,15 +140,10 @@ def give_up(planner: Planner, dataset: str, by: str, why: str, *, dry_run: bool 
 
 def _check_kept(planner: Planner) -> None:
     """Refuse once originals may go: a collector that has read the overlays deletes them whatever becomes of those."""
-    enabling = parts_of(planner.coordinator.store).enabling
-    if enabling is not None and enabling.outputs_enabled():
+    if originals_may_go(planner.coordinator.store):
         problem = "are enabled in this store, so that a collector may be about to delete the originals"
         remedy = "Leave what is merged, and say enabled=False in its CompactionConfig: then nothing more is"
         raise SettingsError("outputs", True, problem, remedy)
-
-
-def _is_of(group: str, dataset: str) -> bool:
-    return group.partition("|")[2].rsplit("|", 2)[0] == dataset
 
 
 def _check_free(action: str, groups: Iterable[Partition | None], remedy: str) -> None:

@@ -16,8 +16,17 @@ from typing import Final
 
 from airflow_coordination.duties.compaction.remembered import Known, Remembered, Rounds, newest, told
 from airflow_coordination.duties.compaction.snapshot import Seen, Snapshot
-from airflow_coordination.outputs.membership import by_key, interval_of, keys_of, planned
-from airflow_coordination.outputs.merging import epoch_of, group_key
+from airflow_coordination.outputs.membership import (
+    by_key,
+    chunk_of,
+    dead_rows,
+    interval_of,
+    keys_of,
+    named,
+    planned,
+    shares_of,
+)
+from airflow_coordination.outputs.merging import dataset_of, epoch_of, group_key
 from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.planning.compaction.chunks import Head
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, Oversize, by_dataset
@@ -26,7 +35,7 @@ from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.compaction.progress import Progress, progress
 from airflow_coordination.planning.compaction.search import Dataset, Found, Group, Reason, search
 from airflow_coordination.planning.compaction.slots import CompactionSlots, first
-from airflow_coordination.planning.intervals import ETERNITY, Interval, newest_first, parse_interval
+from airflow_coordination.planning.intervals import ETERNITY, newest_first
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.status import PartitionStatus
@@ -151,14 +160,10 @@ def plan(
 def _known(name: str, config: CompactionConfig, seen: Snapshot, remembered: Remembered) -> Known:
     """Return a dataset's epoch: another one where its chunks are others, and where nobody knows how they were."""
     before = remembered.datasets.get(name)
-    newest = max((epoch_of(key) for key in seen.groups if _dataset_of(key) == name), default=0)
+    newest = max((epoch_of(key) for key in seen.groups if dataset_of(key) == name), default=0)
     same = before is not None and before.chunking == config.chunking
     epoch = max(before.epoch if before else 0, newest)
     return Known(epoch if same else epoch + 1, config.to_json(), config.chunking)
-
-
-def _dataset_of(group: str) -> str:
-    return group.partition("|")[2].rsplit("|", 2)[0]
 
 
 def _is_busy(group: Partition) -> bool:
@@ -171,6 +176,9 @@ class _Planned:
     def __init__(self, config: CompactionConfig, epoch: int, seen: Seen) -> None:
         self.config, self.epoch, self._seen = config, epoch, seen
         self._merged_in = by_key(seen.overlays, epoch)
+        before = (one for one in seen.overlays.row if epoch_of(one.key) < epoch)
+        self._merged_before = {key for one in before for key in keys_of(one)}
+        self._covered_after: dict[int, set[tuple[str, str]]] = {}
         self._records = {record.key: record for record in seen.heads}
         self.heads = [self._planned(record) for record in seen.heads]
 
@@ -196,12 +204,12 @@ class _Planned:
         own = group_key(self.epoch, group.dataset, _sorted_as(group.chunk.start), group.part)
         at_home: dict[str, list[Head]] = {}
         for head in group.heads:
-            overlay = self._merged_in.get(str(head.name))
-            at_home.setdefault(overlay.key if overlay else own, []).append(head)
+            share = self._merged_in.get(str(head.name))
+            at_home.setdefault(share.overlay.key if share else own, []).append(head)
         for key, heads in at_home.items():
             if any(self._is_stale(head, group.reason) for head in heads):
                 overlay = self._seen.overlays.of(key)
-                chunk = group.chunk if key == own or overlay is None else _chunk_of(overlay)
+                chunk = group.chunk if key == own or overlay is None else chunk_of(overlay)
                 work = GroupWork(
                     config=self.config,
                     chunk=chunk,
@@ -227,42 +235,44 @@ class _Planned:
         return (taken[0], taken[-1]) if taken else ("", "")
 
     def _why(self, group: Group) -> str:
-        before = any(epoch_of(overlay.key) < self.epoch and overlay.covers for overlay in self._seen.overlays.row)
-        if group.reason is Reason.NEVER and before:
-            old = {key for one in self._seen.overlays.row if epoch_of(one.key) < self.epoch for key in keys_of(one)}
-            if all(head.name in old for head in group.heads if head.merged_with is None):
-                return f"{Reason.CHANGED}: other blocks belong together than before"
+        new = (head.name for head in group.heads if head.merged_with is None)
+        if group.reason is Reason.NEVER and self._merged_before and self._merged_before.issuperset(new):
+            return f"{Reason.CHANGED}: other blocks belong together than before"
         return str(group)
 
     def _of_dead(self, overlay: Overlay) -> Iterator[Task]:
         """Yield the group of an overlay with too many rows that nobody reads any more."""
-        heads = [self._records[key] for key in sorted(keys_of(overlay)) if key in self._records]
-        named = {(head.key, block.digest) for head in heads for block in head.blocks}
-        there = {(origin.key, origin.digest) for origin in overlay.covers}
-        if not named <= there:  # what was added follows what is merged: the chunk has work anyway
-            return
-        rows = sum(origin.rows for origin in overlay.covers)
-        dead = sum(origin.rows for origin in overlay.covers if (origin.key, origin.digest) not in named)
+        heads = self._heads_of(overlay)
+        places = named(heads)
+        if not places <= {origin.place for origin in overlay.covers}:
+            return  # what was added follows what is merged: the chunk has work anyway
+        rows, dead = sum(origin.rows for origin in overlay.covers), dead_rows(overlay, places)
         if dead * 100 > rows * self.config.dead_rows_percent:
             work = self._again(overlay, self.epoch)
-            lines = [planned(head, work.chunk, overlay) for head in heads]
+            shares = shares_of(overlay)
+            lines = [planned(head, work.chunk, shares.get(head.key)) for head in heads]
             yield self._task(overlay.key, work, f"dead rows {dead * 100 // rows} %", lines)
 
     def _of_given_up(self, overlay: Overlay) -> Iterator[Task]:
         """Yield the group of an overlay of which later epochs have everything."""
-        later = [one for one in self._seen.overlays.row if epoch_of(one.key) > epoch_of(overlay.key)]
-        covered = {(origin.key, origin.digest) for one in later for origin in one.covers}
-        heads = [self._records[key] for key in sorted(keys_of(overlay)) if key in self._records]
-        if overlay.covers and all((head.key, block.digest) in covered for head in heads for block in head.blocks):
-            work = self._again(overlay, epoch_of(overlay.key))
+        epoch = epoch_of(overlay.key)
+        if epoch not in self._covered_after:
+            later = [one for one in self._seen.overlays.row if epoch_of(one.key) > epoch]
+            self._covered_after[epoch] = {origin.place for one in later for origin in one.covers}
+        if overlay.covers and named(self._heads_of(overlay)) <= self._covered_after[epoch]:
+            work = self._again(overlay, epoch)
             yield self._task(overlay.key, work, "later epochs have everything", [])
+
+    def _heads_of(self, overlay: Overlay) -> list[HeadRecord]:
+        """Return what the partitions have published that an overlay has rows of."""
+        return [self._records[key] for key in sorted(keys_of(overlay)) if key in self._records]
 
     def _again(self, overlay: Overlay, epoch: int) -> GroupWork:
         merged = overlay.manifest.merged
         part = merged.part if merged else 0
         return GroupWork(
             config=self.config,
-            chunk=_chunk_of(overlay),
+            chunk=chunk_of(overlay),
             part=part,
             keys=self._range([]),
             epoch=epoch,
@@ -288,11 +298,6 @@ class _Planned:
 def _sorted_as(moment: datetime) -> str:
     """Return a moment as text that sorts by time: it stands in keys."""
     return moment.isoformat().replace("+00:00", "Z")
-
-
-def _chunk_of(overlay: Overlay) -> Interval:
-    merged = overlay.manifest.merged
-    return parse_interval("overlay.chunk", merged.chunk if merged else "")
 
 
 class _Judge:

@@ -7,15 +7,14 @@ from typing import Final
 
 from airflow_coordination.duties.compaction.plan import Plan
 from airflow_coordination.duties.compaction.snapshot import Seen, Snapshot
-from airflow_coordination.outputs.membership import keys_of
+from airflow_coordination.outputs.membership import dead_rows, keys_of, named
 from airflow_coordination.outputs.merging import epoch_of
-from airflow_coordination.outputs.origins import Origin
 from airflow_coordination.outputs.overlays import Overlay
-from airflow_coordination.planning.compaction.search import Group, Reason
+from airflow_coordination.planning.compaction.search import TO_DO, Group, Reason
 from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.results import HeadRecord
 
-_NOT_NOW: Final = frozenset(Reason) - {Reason.NEVER, Reason.MIXED, Reason.CHANGED, Reason.LARGE_FILE, Reason.DONE}
+_NOT_NOW: Final = frozenset(Reason) - TO_DO - {Reason.DONE}
 
 
 def sums(made: Plan, seen: Snapshot) -> Iterator[ChunkSums]:
@@ -63,13 +62,14 @@ class _Chunk:
         names = {str(head.name) for group in groups for head in group.heads}
         self._heads = found.heads(names)
         self._overlays = found.overlays(names)
-        self._stands_for = {(origin.key, origin.digest) for one in self._overlays for origin in one.covers}
+        self._named = named(self._heads)
+        self._stands_for = {origin.place for one in self._overlays for origin in one.covers}
 
     def sums(self) -> ChunkSums:
         """Return its sums. How many files blocks have that no overlay stands for only their manifests know."""
         first = self._groups[0]
         bare = [head for head in self._heads if not self._is_covered(head)]
-        merged = sum(file.size for one in self._overlays for file in one.manifest.files)
+        merged = sum(one.manifest.size for one in self._overlays)
         bare_bytes = sum(head.bytes for head in bare)
         newest = max(self._overlays, key=lambda one: (epoch_of(one.key), one.key), default=None)
         bounded = first.chunk.is_bounded
@@ -81,7 +81,7 @@ class _Chunk:
             heads=len(self._heads),
             uncovered_heads=len(bare),
             rows=sum(head.rows for head in self._heads),
-            dead_rows=self._dead_rows(),
+            dead_rows=sum(dead_rows(one, self._named) for one in self._overlays),
             files_before=None if bare else self._files_before(),
             bytes_before=sum(head.bytes for head in self._heads),
             uncovered_bytes=bare_bytes,
@@ -94,7 +94,7 @@ class _Chunk:
         )
 
     def _is_covered(self, head: HeadRecord) -> bool:
-        return all((head.key, block.digest) in self._stands_for for block in head.blocks)
+        return named([head]) <= self._stands_for
 
     def _state(self, bare: Sequence[HeadRecord]) -> ChunkState:
         if not bare:
@@ -103,15 +103,6 @@ class _Chunk:
             return ChunkState.LEFT_OUT
         return ChunkState.PARTLY if self._overlays else ChunkState.FRESH
 
-    def _dead_rows(self) -> int:
-        named = {(head.key, block.digest) for head in self._heads for block in head.blocks}
-        return sum(origin.rows for one in self._overlays for origin in one.covers if _place(origin) not in named)
-
     def _files_before(self) -> int:
-        named = {(head.key, block.digest) for head in self._heads for block in head.blocks}
-        found = {_place(origin): origin.files for one in self._overlays for origin in one.covers}
-        return sum(files for place, files in found.items() if place in named)
-
-
-def _place(origin: Origin) -> tuple[str, str]:
-    return origin.key, origin.digest
+        found = {origin.place: origin.files for one in self._overlays for origin in one.covers}
+        return sum(files for place, files in found.items() if place in self._named)

@@ -144,8 +144,8 @@ def search(
     row = list(datasets)
     by_dataset(one.config for one in row)
     found = [group for one in row for group in _judged(one)]
-    compacted = [group for group in found if group.reason in _TO_DO]
-    left = [group for group in found if group.reason not in _TO_DO and group.reason is not Reason.DONE]
+    compacted = [group for group in found if group.reason in TO_DO]
+    left = [group for group in found if group.reason not in TO_DO and group.reason is not Reason.DONE]
     if policy is Policy.MOST_FRAGMENTED:
         compacted, scattered = _by_fragmentation(compacted, fragmentation or Fragmentation())
         left += scattered
@@ -156,7 +156,8 @@ def search(
     return Found(tuple(compacted), done, tuple(left))
 
 
-_TO_DO: Final = frozenset({Reason.NEVER, Reason.MIXED, Reason.CHANGED, Reason.LARGE_FILE})
+TO_DO: Final = frozenset({Reason.NEVER, Reason.MIXED, Reason.CHANGED, Reason.LARGE_FILE})
+"""The reasons of what is compacted next."""
 
 
 def _by_fragmentation(groups: Sequence[Group], rule: Fragmentation) -> tuple[list[Group], list[Group]]:
@@ -198,9 +199,9 @@ def _of_chunk(dataset: Dataset, chunk: Chunk, behind: Interval) -> Iterator[Grou
     for number, heads in parts:
         part = Chunk(chunk.interval, heads)
         reason, detail = _barred(dataset, part, behind, chunk.umbrella) or _why(part, config)
-        if reason in _TO_DO and part.bytes > config.input_bytes:
+        if reason in TO_DO and part.bytes > config.input_bytes:
             reason, detail = Reason.OVER_LIMIT, f"{part.bytes} of {config.input_bytes} bytes"
-        if reason in _TO_DO and chunk.interval in dataset.waiting:
+        if reason in TO_DO and chunk.interval in dataset.waiting:
             reason, detail = Reason.WAITING, dataset.waiting[chunk.interval]
         yield Group(config.dataset, chunk.interval, part.umbrella, heads, reason, detail, number)
 

@@ -84,8 +84,8 @@ MUTANTS = (
     Mutant(
         "what is too large is taken",
         "planning.compaction.search",
-        "if reason in _TO_DO and part.bytes > config.input_bytes:",
-        "if reason in _TO_DO and part.bytes > 2 * config.input_bytes:",
+        "if reason in TO_DO and part.bytes > config.input_bytes:",
+        "if reason in TO_DO and part.bytes > 2 * config.input_bytes:",
         "a run reads more than it may",
         _SEARCHED,
     ),
