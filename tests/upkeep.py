@@ -11,11 +11,12 @@ from typing import Any
 
 from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.outputs import Attempt, Manifest, published_manifests
+from airflow_coordination.outputs.heads import head_pages
 from airflow_coordination.outputs.manifests import Reference, digest_of
 from airflow_coordination.outputs.merging import Merge, check_walk, gathered, given_up, group_key
 from airflow_coordination.outputs.origins import COLUMN, Merged
 from airflow_coordination.outputs.overlays import Overlays, merged_source
-from airflow_coordination.outputs.published import head_pages, read_overlays, source_identifier
+from airflow_coordination.outputs.published import read_overlays, source_identifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import join, read_many, write_bytes

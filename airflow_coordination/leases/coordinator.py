@@ -20,6 +20,7 @@ from airflow_coordination.leases.moving import Moving
 from airflow_coordination.leases.outcomes import CloseRequest, CompleteRequest, EndRequest, FailRequest, GiveUpRequest
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import Pausing, People
+from airflow_coordination.leases.source_documents import SourceDocuments
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 from airflow_coordination.leases.tries import Tries
 from airflow_coordination.leases.workers import Workers
@@ -109,13 +110,15 @@ class SourceCoordinator:
         self._has, self.counting = parts_of(store), Counting(core)
         self._acquisition = core.acquirer(core.source_id, self._has.fused)
 
-    # The other parts are made when they are first asked for: most processes need few of them. None keeps anything that
-    # a second one, made by another thread at that moment, would lack.
-
     @cached_property
     def people(self) -> People:
         """What people do to partitions."""
         return People(self._core, self._has.follow_ups, self._has.head_intervals)
+
+    @cached_property
+    def documents(self) -> SourceDocuments:
+        """What people say of the source: its view, its rules."""
+        return SourceDocuments(self._core, self._has.documents)
 
     @cached_property
     def pausing(self) -> Pausing:
@@ -201,8 +204,7 @@ class SourceCoordinator:
 
         :param supplier: run when nothing can be acquired; see :meth:`run_supplier`.
         :param hint: from :meth:`claimable`, or a plain key.
-        :return: the lease, or ``None`` when there is nothing to do, which is counted (``noPartitionsAcquired``), or the
-            source is paused, which is not.
+        :return: ``None`` when there is nothing to do, which is counted (``noPartitionsAcquired``), or it is paused.
         :raises StoreMismatchError: when the hint was made on another store.
         """
         lease = self._acquire(hint)
@@ -230,10 +232,9 @@ class SourceCoordinator:
     def describe_owner(self, **facts: str | int | None) -> None:
         """Say what people may want to know of who holds the leases that begin from now on, beside the owner's name.
 
-        It stands with the partition while it is held, and in its history afterwards: ``application`` and ``url`` are
-        shown as a link by the board. What does not fit into 512 bytes is left out, the last first.
+        It stands with the partition while it is held, and in its history: the board links ``application`` to ``url``.
 
-        :param facts: short texts and numbers by name, the most useful first.
+        :param facts: short texts and numbers by name, the most useful first; what exceeds 512 bytes is left out.
         """
         self._acquisition.owner_details = details_of(facts)
 
@@ -422,8 +423,7 @@ class SourceCoordinator:
     def explain(self, key: str) -> Explanation:
         """Return why a partition is not moving, what happens next by itself and when, and what to type.
 
-        Sends three or four requests for a partition that is there, at most eight for one that is not, and gets about a
-        thousand rows at most, however large the source.
+        Sends at most eight requests, for about a thousand rows, however large the source.
 
         :param key: also of a partition that was deleted, or is not there.
         :raises InvalidKeyError: when no partition can have it.
@@ -433,8 +433,8 @@ class SourceCoordinator:
     def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
         """Return who has held a partition, from when until when, how that ended, and what came of it; newest last.
 
-        How long it is kept is the store's ``history_retention``. The last eight endings are there, too (on
-        DynamoDB those before a long tenure for 30 days), without owner and start where nothing else is known of them.
+        It is kept for the store's ``history_retention``; the last eight endings are there, too, where nothing else is
+        known of them without owner and start.
 
         :param key: also of a partition that was deleted; empty for one that never was.
         :param limit: so many of the newest.
@@ -444,10 +444,9 @@ class SourceCoordinator:
     def accounting(self, key: str | None = None) -> AddedUp:
         """Return what became of the records that were delivered, added up over the partitions of this source.
 
-        Each partition counts as of its last accepted save or ending, in its present generation. On SQL it is one
-        statement; elsewhere every partition is read. Both grow with the source: for a person, not for each second.
+        Each counts as of its last accepted save or ending, in its present generation. It grows with the source.
 
-        :param key: of this partition alone, which is one read; nothing is counted for one that is not there.
+        :param key: of this partition alone; nothing is counted for one that is not there.
         :raises InvalidInputError: when what is stored is corrupt.
         """
         return self.looking.accounting(key)

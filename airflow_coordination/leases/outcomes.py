@@ -158,7 +158,12 @@ _COMPLETED: Final = {"outcome": Outcome.COMPLETED, "status": PartitionStatus.COM
 
 @dataclass(frozen=True, slots=True)
 class CompleteRequest(EndRequest):
-    """COMPLETED: final until a person resets or deletes (promise S3)."""
+    """COMPLETED: final until a person resets or deletes (promise S3).
+
+    :param empty: datasets of which the partition has nothing from now on, without a block that says so.
+    """
+
+    empty: tuple[str, ...] = ()
 
     def changes(self, partition: Partition, op: str, settings: Settings) -> dict[str, Any]:
         """Return what the write changes."""

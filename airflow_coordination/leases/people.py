@@ -19,8 +19,8 @@ from airflow_coordination.protocol.transitions import TRANSITIONS, Event
 from airflow_coordination.protocol.writes import Act, Action, SetInterval, SetPause
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
 from airflow_coordination.values.failing import BRAKE, Failing
-from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError, shown
-from airflow_coordination.values.names import MERGED, check_key, storable
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError, shown
+from airflow_coordination.values.names import MERGED, check_key, check_said, storable
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Span
 
@@ -33,17 +33,6 @@ _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 
 _TAKES_BACK: Final = frozenset({Action.RETRACT, Action.DELETE, Action.CLEAN_UP})
 _COUNTED: Final = {Action.REOPEN: Metric.REOPENED, Action.PARK: Metric.PARKED}
-
-
-def check_said(by: object, why: object) -> None:
-    """Refuse an action of nobody, or for no reason.
-
-    :raises InvalidInputError: naming what is empty, or no text.
-    """
-    for field, text in (("by", by), ("why", why)):
-        if not isinstance(text, str) or not text.strip():
-            problem = "is empty" if isinstance(text, str) else f"is {type(text).__name__}, not text"
-            raise InvalidInputError(field, text, problem, "Say who acts and why; it is kept in the audit")
 
 
 class People:

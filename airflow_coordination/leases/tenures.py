@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from airflow_coordination.leases.confirm import Settler, not_owned
 from airflow_coordination.leases.lease import Chain, Lease
-from airflow_coordination.leases.outcomes import EndRequest, Tenure, interval_in, said_interval
+from airflow_coordination.leases.outcomes import CompleteRequest, EndRequest, Tenure, interval_in, said_interval
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.protocol.follow_up import promised
 from airflow_coordination.protocol.pages import every_head
@@ -203,9 +203,10 @@ class Tenures:
         published = merge(partition.staged, blocks)
         totals = accounting.published_with(write, partition, counted=request.counted is not None)
         interval = said_interval(request.interval) or interval_in(partition)
-        heads = self._publish(partition, published, write.op, totals, interval)
+        empty = request.empty if isinstance(request, CompleteRequest) else ()
+        heads = self._publish(partition, published, write.op, totals, interval, empty)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
-        return replace(write, heads=heads, rows=rows, bytes=bytes_) if published else write
+        return replace(write, heads=heads, rows=rows, bytes=bytes_) if heads else write
 
     def _publish(
         self,
@@ -214,13 +215,14 @@ class Tenures:
         op: str,
         totals: str | None,
         interval: Interval | None,
+        empty: Sequence[str],
     ) -> tuple[HeadRecord, ...]:
         heads: dict[str, HeadRecord] = {}
         if published and may_add(partition, published):
             hear = self._settler.attempts("read the head records").hear
             found = every_head(self._store, partition.source, key=partition.key, hear=hear)
             heads = {head.dataset: head for head in found}
-        records = head_records(partition, published, heads, op, totals, interval)
+        records = head_records(partition, published, heads, op, totals, interval, empty)
         for record in records:
             dump_blocks(record.blocks)
         return records

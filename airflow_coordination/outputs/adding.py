@@ -14,7 +14,7 @@ from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.protocol.side_writes import adds, may_add, of_an_earlier_life
 from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import partition_label
+from airflow_coordination.values.names import branch_dataset, partition_label
 
 
 def check_arguments(mode: object, file_format: object, options: Any = None) -> None:
@@ -46,7 +46,7 @@ def check_not_twice(store: PartitionStore, partition: Partition, known: Sequence
     """
     if any(block.dataset == dataset for block in known) or partition.generation != partition.create_op:
         return
-    for head in store.heads(partition.source, dataset=dataset, key=partition.key):
+    for head in store.heads(partition.source, branch_dataset(partition.branch, dataset), partition.key):
         if of_an_earlier_life(partition, head):
             label = partition_label(partition.source, partition.key)
             shell = shell_of(store)
@@ -78,7 +78,7 @@ def _published(store: PartitionStore, partition: Partition, dataset: str, mode: 
     probe = Block(dataset, "-", "-", mode=mode)
     if not may_add(partition, [probe]):
         return []
-    heads = store.heads(partition.source, dataset=dataset, key=partition.key)
+    heads = store.heads(partition.source, branch_dataset(partition.branch, dataset), partition.key)
     return [block for head in heads if adds(partition, [probe], head) for block in head.blocks]
 
 

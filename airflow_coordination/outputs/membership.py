@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
+from airflow_coordination.outputs.heads import head_pages
 from airflow_coordination.outputs.merging import epoch_of
 from airflow_coordination.outputs.origins import Origin
 from airflow_coordination.outputs.overlays import Overlay, Overlays
-from airflow_coordination.outputs.published import head_pages, source_identifier
+from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.planning.compaction.chunks import Head
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.intervals import Interval, parse_interval

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
+from airflow_coordination.outputs.heads import head_pages
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
 from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, met
+from airflow_coordination.outputs.showing import shown_pages, steadily
+from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import Content, OutputError, read_many
-from airflow_coordination.values.accounting import AddedUp, together
+from airflow_coordination.values.accounting import Accounting, AddedUp, together
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.names import (
     agreed_prefix,
     check_key,
     compose_merged,
     compose_source,
-    partition_label,
     split_source,
 )
-from airflow_coordination.values.times import Span
 
-PAGE = 10_000
-"""Head records per read: a row is a few hundred bytes, and each read a round trip."""
 SHORT = 2
 """Links of a chain that are read without looking for a trail."""
 
@@ -39,9 +37,9 @@ def source_identifier(store: PartitionStore, source: str, partition_prefix: str 
 
 
 def published_manifests(
-    store: PartitionStore, source: str, dataset: str, partition_prefix: str | None = None
+    store: PartitionStore, source: str, dataset: str, partition_prefix: str | None = None, *, branch: int | None = None
 ) -> list[Manifest]:
-    """Return the manifests of exactly the published blocks of one dataset, each once, by partition key.
+    """Return the manifests of exactly the blocks of one dataset that readers see, each once, by partition key.
 
     Behind them come the overlays that stand for the other blocks: of one whose :attr:`~.manifests.Manifest.met` is not
     ``None``, only the rows of these origins are published.
@@ -50,14 +48,20 @@ def published_manifests(
     :param source: the source's name.
     :param dataset: the dataset.
     :param partition_prefix: the source's prefix; the store's own by default.
+    :param branch: as if this branch, which has begun, were published.
     :raises InvalidKeyError: when the source or dataset is no text.
+    :raises InvalidInputError: when there is no such branch.
     :raises OutputError: when a manifest is missing or was changed.
     """
     check_key(dataset, "dataset", MAX_DATASET_BYTES)  # no dataset would be all of them
     identifier = source_identifier(store, source, partition_prefix)
-    overlays = read_overlays(store, source, dataset, partition_prefix)
-    pages = head_pages(store, identifier, dataset)
-    return manifests_in([walk for page in pages for walk in walks(starts_of(page), overlays)])
+
+    def read(view: View) -> tuple[Overlays, list[Start]]:
+        overlays = overlays_of(store, identifier, dataset)
+        return overlays, [start for page in shown_pages(store, identifier, dataset, view) for start in starts_of(page)]
+
+    overlays, starts = steadily(store, identifier, read, branch=branch)
+    return manifests_in(walks(starts, overlays))
 
 
 def read_overlays(
@@ -121,27 +125,12 @@ def published_accounting(
     :raises InvalidKeyError: when the source or dataset is no text.
     """
     check_key(dataset, "dataset", MAX_DATASET_BYTES)
-    pages = head_pages(store, source_identifier(store, source, partition_prefix), dataset)
-    copies = (head.accounting for page in pages for head in page)
-    return together(copy for copy in copies if copy is not None)
+    identifier = source_identifier(store, source, partition_prefix)
 
+    def read(view: View) -> list[Accounting | None]:
+        return [head.accounting for page in shown_pages(store, identifier, dataset, view) for head in page]
 
-def head_pages(
-    store: PartitionStore, source: str, dataset: str | None, within: Span | None = None
-) -> Iterator[Sequence[HeadRecord]]:
-    """Yield the head records of one dataset, or of all for ``None``, page by page.
-
-    :param within: only those with a moment in common with it, and those that have no interval.
-    """
-    after: tuple[str, str | None] | tuple[None, None] = (None, None)
-    narrowed: dict[str, Any] = {} if within is None else {"within": within}  # a store from elsewhere may not know of it
-    while page := store.heads(source, dataset=dataset, after=after[0], limit=PAGE, after_dataset=after[1], **narrowed):
-        for head in page:
-            _check_kind(head)
-        yield page
-        if len(page) < PAGE:
-            return
-        after = (page[-1].key, page[-1].dataset if dataset is None else None)
+    return together(copy for copy in steadily(store, identifier, read) if copy is not None)
 
 
 Start = tuple[str, str, Reference]
@@ -273,13 +262,3 @@ def _fetch(ends: Sequence[_End], chains: Sequence[list[Manifest]], fetched: dict
         if link.address not in fetched
     ]
     fetched.update(zip(named, read_many(named), strict=True))
-
-
-def _check_kind(head: HeadRecord) -> None:
-    if head.kind != "files":
-        raise OutputError(
-            f"read the output of {partition_label(head.source, head.key)}",
-            f"head record of dataset {head.dataset!r}",
-            f"is of kind {head.kind!r}, not files",
-            "Update this package",
-        )

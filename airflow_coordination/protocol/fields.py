@@ -90,6 +90,7 @@ PARTITION_FIELDS: Final = (
     Field("wanted_token", Kind.NUMBER, "wantedToken", optional=True),
     Field("wanted_until", Kind.TIME, "wantedUntil", optional=True),
     Field("on_parked_text", Kind.TEXT, "onParked", optional=True),
+    Field("branch", Kind.NUMBER, "branch", optional=True),
 )
 """Of a partition, without the ring of its endings, which each store spreads over eight fields."""
 
@@ -113,6 +114,7 @@ MOVED: Final = (
     "max_failures",
     "accounting_text",
     "on_parked_text",
+    "branch",
 )
 """What of a partition goes with it to another store. The ring stays: of those tenures only the first store can tell."""
 

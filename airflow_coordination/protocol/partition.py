@@ -153,6 +153,9 @@ class Partition:
     """From when on whoever has asked may steal it, and others may ask."""
     on_parked_text: str | None = None
     """What was said last to follow when it is parked, as it is stored; see :attr:`on_parked`."""
+    branch: int | None = None
+    """The branch that it runs in since its last reset, or its creation: what it publishes shows when that one does.
+    ``None`` = in none, as usual."""
     accounting_text: str | None = None
     """The totals of its accounting with the generation that they belong to; see :attr:`accounting`."""
     ring: tuple[str | None, ...] = (None,) * RING_SIZE

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -275,6 +276,55 @@ class HeadIntervals(Protocol):
         """
 
 
+class Documents(Protocol):
+    """Part of a store that keeps documents of a source: their newest version counts, and all versions stay."""
+
+    def document(self, source: str, name: str) -> Document | None:
+        """Return the newest version, read so that every acknowledged write is seen; ``None`` where there is none."""
+
+    def set_document(self, write: SetDocument) -> bool:
+        """Write the next version if the newest one is the one seen; the time is the store's.
+
+        :return: whether this operation has written that version, now or before: a repetition of it does nothing.
+        """
+
+    def document_history(self, source: str, name: str, before: int | None = None, limit: int = 100) -> list[Document]:
+        """Return versions, the newest first.
+
+        :param before: only those older than this version.
+        """
+
+    def documents(self, source: str) -> list[Document]:
+        """Return the newest version of each document of a source, by name in byte order."""
+
+
+@dataclass(frozen=True, slots=True)
+class BranchCounts:
+    """How far the partitions of a branch are: those that were reset into it or created in it, and run there still.
+
+    :param partitions: how many there are.
+    :param completed: how many of them have completed.
+    :param parked: how many wait for a person.
+    """
+
+    partitions: int = 0
+    completed: int = 0
+    parked: int = 0
+
+
+class Branches(Protocol):
+    """Part of a store that knows which partitions run in a branch, without reading all others."""
+
+    def branch_counts(self, source: str, branch: int) -> BranchCounts:
+        """Return how far the partitions of a branch are, tombstones left out."""
+
+    def branch_partitions(self, source: str, branch: int, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return up to ``limit`` partitions that run in a branch, by key in byte order, tombstones left out.
+
+        :param after: only those with a key above it.
+        """
+
+
 class Sums(Protocol):
     """Part of a store that adds up by itself; elsewhere every partition is read."""
 
@@ -293,6 +343,15 @@ class Enabling(Protocol):
 
     def enable_outputs(self) -> None:
         """Let only such code open it from now on. Idempotent."""
+
+    def branches_enabled(self) -> bool:
+        """Return whether only code that knows branches and hidden intervals may open it; asked anew each time."""
+
+    def enable_branches(self) -> None:
+        """Let only code that knows branches and hidden intervals open it from now on; it knows overlays, too.
+
+        Idempotent, and never taken back: code of before would show what is hidden, and publish a branch into the base.
+        """
 
 
 class Chunks(Protocol):
@@ -342,6 +401,8 @@ class StoreParts:
     :param head_intervals: people say of which time rows are.
     :param enabling: keeping out code that knows no overlays.
     :param chunks: sums of the chunks of datasets.
+    :param documents: texts with versions, the view among them.
+    :param branches: which partitions run in a branch.
     """
 
     fused: FusedSteps | None = None
@@ -352,6 +413,8 @@ class StoreParts:
     head_intervals: HeadIntervals | None = None
     enabling: Enabling | None = None
     chunks: Chunks | None = None
+    documents: Documents | None = None
+    branches: Branches | None = None
 
 
 def parts_of(store: PartitionStore) -> StoreParts:

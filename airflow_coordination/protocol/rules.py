@@ -101,6 +101,7 @@ _IS_GONE: Final[Changes] = {
     "payload_text": None,
     "parents": (),
     "waits_for": (),
+    "branch": None,
     **_AWAITED_BY_NOBODY,
 }
 _EFFECTS: Final[dict[Action, Changes]] = {
@@ -137,7 +138,7 @@ def acted(x: Algebra, p: Any, w: Any, now: Value) -> Changes:
         "reopen_at": None,
         "available_at": None if w.action in _HAS_NO_TIME else x.when(x.without(p.waits_for), now, None),
         **_EFFECTS[w.action],
-        **({"generation": w.op} if w.action is Action.RESET else {}),
+        **({"generation": w.op, "branch": w.branch} if w.action is Action.RESET else {}),
         **noted,
     }
 

@@ -21,7 +21,7 @@ from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.writes import SET_INTERVAL, Act, Action, End, Place, SetInterval, SetPause
 from airflow_coordination.values.blocks import Block, merge
 from airflow_coordination.values.failing import alike, mark_of
-from airflow_coordination.values.names import holds_partitions
+from airflow_coordination.values.names import branch_dataset, holds_partitions
 from airflow_coordination.values.status import Outcome, PartitionStatus
 from airflow_coordination.values.times import Span
 
@@ -40,14 +40,20 @@ class PutHeads:
 
 @dataclass(frozen=True, slots=True)
 class EmptyHeads:
-    """All head records of a partition name no block any more; who published them stays in them.
+    """Head records of a partition name no block any more; who published them stays in them.
 
     :param source: the stored source identifier.
     :param key: the partition key.
+    :param datasets: which of them, by the names that they are stored under; ``None`` = all.
     """
 
     source: str
     key: str
+    datasets: tuple[str, ...] | None = None
+
+    def means(self, dataset: str) -> bool:
+        """Return whether the head record that is stored under this name is one of them."""
+        return self.datasets is None or dataset in self.datasets
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +168,7 @@ def of_action(w: Act) -> Iterator[Record]:
         yield from of_tenure(w)
     yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
     if w.action is Action.RETRACT:
-        yield EmptyHeads(w.source, w.key)
+        yield EmptyHeads(w.source, w.key, w.datasets)
 
 
 def of_forgetting(w: Forget) -> Audit:
@@ -244,26 +250,30 @@ def head_records(
     op: str,
     accounting_text: str | None = None,
     interval: Span | None = None,
+    empty: Iterable[str] = (),
 ) -> tuple[HeadRecord, ...]:
-    """Return the head records after an ending that publishes ``blocks``.
+    """Return the head records after an ending that publishes ``blocks``: those of the partition's branch.
 
     :param partition: the partition whose tenure ends.
     :param blocks: its staged and new blocks.
-    :param heads: its present head records by dataset, where :func:`may_add` asks for them.
+    :param heads: its present head records by the names they are stored under, where :func:`may_add` asks for them.
     :param op: the ending's operation id.
     :param accounting_text: the partition's totals after the ending.
     :param interval: of which time the rows in ``blocks`` are; ``None`` = unknown.
+    :param empty: datasets to which it publishes nothing, which is more than not to publish to them: what it published
+        to them before shows no more.
     """
     records = []
-    for dataset, published in by_dataset(blocks).items():
-        head = heads.get(dataset)
+    for dataset, published in {**{name: [] for name in empty}, **by_dataset(blocks)}.items():
+        stored = branch_dataset(partition.branch, dataset)
+        head = heads.get(stored) if published else None
         added_to = head if adds(partition, published, head) else None
         whole = merge(added_to.blocks if added_to else (), published)
         start, end = _interval(interval, added_to)
         records.append(
             HeadRecord(
                 source=partition.source,
-                dataset=dataset,
+                dataset=stored,
                 key=partition.key,
                 blocks=whole,
                 rows=sum(block.rows for block in whole),

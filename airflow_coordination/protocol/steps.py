@@ -104,11 +104,13 @@ def create(
     now: datetime,
     ordinal: int,
     waits_for: tuple[str, ...] = (),
+    branch: int | None = None,
 ) -> Partition | None:
     """Return the new partition, ``None`` if it exists. A tombstone gives its token and ring.
 
     :param waits_for: those of its parents that have not finished. While there are any, it has no time from which on it
         could be acquired.
+    :param branch: that it runs in.
     """
     if not is_new(existing, op):
         return None
@@ -127,6 +129,7 @@ def create(
         last_op=op,
         create_op=op,
         generation=op,
+        branch=branch,
     )
     if existing is None:
         return fresh

@@ -39,11 +39,15 @@ class NewPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Create:
-    """Create the partitions that do not exist, in this order; one atomic page. No parent is in it beside its child."""
+    """Create the partitions that do not exist, in this order; one atomic page. No parent is in it beside its child.
+
+    :param branch: that all of them run in, ``None`` = none.
+    """
 
     source: str
     op: str
     partitions: tuple[NewPartition, ...]
+    branch: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -309,7 +313,12 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """A person's action, conditioned on what the person saw, and audited in the same step."""
+    """A person's action, conditioned on what the person saw, and audited in the same step.
+
+    :param branch: of a reset: the branch that it runs in from now on, ``None`` = none.
+    :param datasets: of a retract: the head records that it empties, by the names that they are stored under
+        (:func:`~.names.branch_dataset`); ``None`` = all of the partition.
+    """
 
     source: str
     key: str
@@ -318,6 +327,8 @@ class Act:
     seen: Partition
     by: str
     why: str
+    branch: int | None = None
+    datasets: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,7 @@ def read_completed(
     schema: Any = None,
     allow_lossy: bool = False,
     verify: Literal["sizes", "rows"] = "sizes",
+    branch: int | None = None,
 ) -> Any:
     """Return a DataFrame of exactly the published rows of one dataset.
 
@@ -121,7 +122,8 @@ def read_completed(
         that are not all numbers, or all times, become text.
     :param verify: ``"rows"`` also reads the footer of each Parquet file, and compares its rows and columns: one request
         or two for each file. Other formats have no footer that says so.
-    :raises InvalidInputError: for another ``verify``.
+    :param branch: what readers would see if this branch, which has begun, were published now.
+    :raises InvalidInputError: for another ``verify``, or a branch that is not there.
     :raises OutputError: when columns have types that cannot be read together without changing values (``bigint`` and
         ``double``), naming two partitions; when nothing is published and no ``schema`` is given, or when published
         files are missing or changed, naming partition and file.
@@ -129,7 +131,7 @@ def read_completed(
     if verify not in ("sizes", "rows"):
         raise InvalidInputError("verify", verify, "is nothing that can be compared", "Give 'sizes' or 'rows'")
     with opened(store) as opened_store:
-        manifests = published_manifests(opened_store, source, dataset, partition_prefix)
+        manifests = published_manifests(opened_store, source, dataset, partition_prefix, branch=branch)
         check_published(manifests, rows=verify == "rows")
         manifests = told_by_footers(manifests)
         scans = scans_of(manifests)

@@ -73,6 +73,10 @@ THROUGH_OVERLAYS: Final = 12
 """The first schema all of whose code looks through overlays. ``store enable outputs`` makes a store readable by it."""
 
 
+THROUGH_VIEWS: Final = 14
+"""The first schema all of whose code asks what readers shall see: branches that show, intervals that are hidden."""
+
+
 @dataclass(frozen=True, slots=True)
 class StoreFacts:
     """A store's id and schema version.
@@ -90,6 +94,11 @@ class StoreFacts:
     def outputs_enabled(self) -> bool:
         """Whether code that knows no overlays is kept out."""
         return self.readable_by >= THROUGH_OVERLAYS
+
+    @property
+    def branches_enabled(self) -> bool:
+        """Whether code that knows no branches and no hidden intervals is kept out."""
+        return self.readable_by >= THROUGH_VIEWS
 
 
 def check(facts: StoreFacts, description: str, *, known: int, oldest: int) -> None:

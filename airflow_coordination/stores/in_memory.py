@@ -15,12 +15,13 @@ from typing import Any, Final, Never
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.protocol import steps
 from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals, added_up
+from airflow_coordination.protocol.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import AUDITED, StoreParts
+from airflow_coordination.protocol.port import AUDITED, BranchCounts, StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import ACQUIRE, RECLAIM, RULES
@@ -141,6 +142,8 @@ class InMemoryStore:
             head_intervals=self,
             enabling=self,
             chunks=self,
+            documents=self,
+            branches=self,
         )
 
     def shared(self) -> InMemoryStore:
@@ -186,6 +189,16 @@ class InMemoryStore:
         with self._step():
             self._enabled.add("outputs")
 
+    def branches_enabled(self) -> bool:
+        """Return whether a person has said that there may be branches; there is no older code in this process."""
+        with self._step():
+            return "branches" in self._enabled
+
+    def enable_branches(self) -> None:
+        """Note that there may be branches, and that originals may go."""
+        with self._step():
+            self._enabled |= {"outputs", "branches"}
+
     def close(self) -> None:
         """Do nothing: the partitions live as long as the object."""
 
@@ -214,7 +227,7 @@ class InMemoryStore:
             for new in write.partitions:
                 existing = source.partitions.get(new.key)
                 waiting = waits.get(new.key, ())
-                fresh = steps.create(existing, new, write.source, write.op, now, source.ordinal, waiting)
+                fresh = steps.create(existing, new, write.source, write.op, now, source.ordinal, waiting, write.branch)
                 if fresh is not None:
                     source.put_child(fresh)
                     source.ordinal += 1
@@ -433,6 +446,40 @@ class InMemoryStore:
             kept = self._source(source).chunks
             for place in [place for place in kept if place[0] == dataset]:
                 del kept[place]
+
+    def document(self, source: str, name: str) -> Document | None:
+        """Return the newest version."""
+        with self._step():
+            return next(reversed(self._source(source).documents.get(name, [])), None)
+
+    def set_document(self, write: SetDocument) -> bool:
+        """Write the next version if the newest one is the one seen."""
+        with self._step() as now:
+            return self._source(write.source).set_document(write, now)
+
+    def document_history(self, source: str, name: str, before: int | None = None, limit: int = 100) -> list[Document]:
+        """Return versions, the newest first."""
+        with self._step():
+            versions = reversed(self._source(source).documents.get(name, []))
+            return list(islice((each for each in versions if before is None or each.version < before), limit))
+
+    def documents(self, source: str) -> list[Document]:
+        """Return the newest version of each document, by name."""
+        with self._step():
+            return [versions[-1] for _, versions in sorted(self._source(source).documents.items())]
+
+    def branch_counts(self, source: str, branch: int) -> BranchCounts:
+        """Return how far the partitions of a branch are."""
+        with self._step():
+            found = self._source(source).in_branch(branch)
+            completed = sum(each.status is PartitionStatus.COMPLETED for each in found)
+            return BranchCounts(len(found), completed, sum(each.parked for each in found))
+
+    def branch_partitions(self, source: str, branch: int, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return partitions that run in a branch, by key."""
+        with self._step():
+            found = self._source(source).in_branch(branch)
+            return [each for each in found if after is None or each.key.encode() > after.encode()][:limit]
 
     def set_interval(self, write: SetInterval) -> bool:
         """Give a head record an interval if it is as it was seen, and audit it."""

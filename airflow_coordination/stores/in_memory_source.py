@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from airflow_coordination.protocol import steps
 from airflow_coordination.protocol.chunk_sums import ChunkSums
+from airflow_coordination.protocol.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.hierarchy import status_in
 from airflow_coordination.protocol.partition import Partition
@@ -223,6 +224,7 @@ class StoredSource:
         self._failing: CountFailure | None = None
         self._failed: set[str] = set()
         self.chunks: dict[tuple[str, str], ChunkSums] = {}
+        self.documents: dict[str, list[Document]] = {}
         self.follow_ups: dict[tuple[str, int, str], FollowUp] = {}
         self._ended: deque[Remembered] = deque(maxlen=HISTORY_LENGTH)
 
@@ -295,6 +297,18 @@ class StoredSource:
         if self.take_away(write.note, now):
             self._note(of_forgetting(write), now)
 
+    def set_document(self, write: SetDocument, now: datetime) -> bool:
+        """Write the next version of a document if the newest one is as seen; return whether this operation has."""
+        versions = self.documents.setdefault(write.name, [])
+        if len(versions) == write.seen:
+            versions.append(write.written(now))
+        return len(versions) >= write.version and versions[write.seen].op == write.op
+
+    def in_branch(self, branch: int) -> list[Partition]:
+        """Return the partitions that run in a branch, by key."""
+        found = (self.partitions[key] for key in sorted(self.partitions, key=str.encode))
+        return [each for each in found if each.branch == branch and not each.deleted]
+
     def set_interval(self, write: SetInterval, now: datetime) -> bool:
         """Give a head record an interval if it is as it was seen, and write down who did; return whether it was."""
         head = self.heads.get(write.key, {}).get(write.dataset)
@@ -337,7 +351,8 @@ class StoredSource:
     @_note.register
     def _empty_heads(self, record: EmptyHeads, now: datetime) -> None:
         for head in list(self.heads.get(record.key, {}).values()):
-            self._put_head(replace(retracted(head), published_at=now))
+            if record.means(head.dataset):
+                self._put_head(replace(retracted(head), published_at=now))
 
     @_note.register
     def _audit(self, record: Audit, now: datetime) -> None:

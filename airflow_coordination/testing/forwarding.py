@@ -7,11 +7,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import PartitionStore, StoreParts, parts_of
+from airflow_coordination.protocol.port import BranchCounts, PartitionStore, StoreParts, parts_of
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -69,6 +70,8 @@ class ForwardingStore:
             head_intervals=None if has.head_intervals is None else self,
             enabling=None if has.enabling is None else self,
             chunks=None if has.chunks is None else self,
+            documents=None if has.documents is None else self,
+            branches=None if has.branches is None else self,
         )
 
     @property
@@ -248,3 +251,39 @@ class ForwardingStore:
     def enable_outputs(self) -> None:  # noqa: D102
         enabling = there(parts_of(self.store).enabling)
         self.forward("enable_outputs", enabling.enable_outputs)
+
+    def branches_enabled(self) -> bool:  # noqa: D102
+        enabling = there(parts_of(self.store).enabling)
+        return self.forward("branches_enabled", enabling.branches_enabled)
+
+    def enable_branches(self) -> None:  # noqa: D102
+        enabling = there(parts_of(self.store).enabling)
+        self.forward("enable_branches", enabling.enable_branches)
+
+    def document(self, source: str, name: str) -> Document | None:  # noqa: D102
+        kept = there(parts_of(self.store).documents)
+        return self.forward("document", lambda: kept.document(source, name))
+
+    def set_document(self, write: SetDocument) -> bool:  # noqa: D102
+        kept = there(parts_of(self.store).documents)
+        return self.forward("set_document", lambda: kept.set_document(write))
+
+    def document_history(  # noqa: D102
+        self, source: str, name: str, before: int | None = None, limit: int = 100
+    ) -> list[Document]:
+        kept = there(parts_of(self.store).documents)
+        return self.forward("document_history", lambda: kept.document_history(source, name, before, limit))
+
+    def documents(self, source: str) -> list[Document]:  # noqa: D102
+        kept = there(parts_of(self.store).documents)
+        return self.forward("documents", lambda: kept.documents(source))
+
+    def branch_counts(self, source: str, branch: int) -> BranchCounts:  # noqa: D102
+        kept = there(parts_of(self.store).branches)
+        return self.forward("branch_counts", lambda: kept.branch_counts(source, branch))
+
+    def branch_partitions(  # noqa: D102
+        self, source: str, branch: int, after: str | None, limit: int
+    ) -> Sequence[Partition]:
+        kept = there(parts_of(self.store).branches)
+        return self.forward("branch_partitions", lambda: kept.branch_partitions(source, branch, after, limit))

@@ -91,6 +91,17 @@ def storable(text: object) -> str:
     return str(text).replace("\x00", "\\x00").encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def check_said(by: object, why: object) -> None:
+    """Refuse what is done by nobody, or for no reason.
+
+    :raises InvalidInputError: naming what is empty, or no text.
+    """
+    for field, text in (("by", by), ("why", why)):
+        if not isinstance(text, str) or not text.strip():
+            problem = "is empty" if isinstance(text, str) else f"is {type(text).__name__}, not text"
+            raise InvalidInputError(field, text, problem, "Say who acts and why; it is kept in the audit")
+
+
 def check_limit(limit: Any) -> int:
     """Return ``limit`` if it is a number of rows that one request may ask for.
 
@@ -132,6 +143,24 @@ def compose_merged(source: str, partition_prefix: str | None, kind: str = "PARTI
     if len(own.encode()) + len(MERGED) > MAX_SOURCE_BYTES:
         return None
     return compose_source(f"{MERGED}{source}", partition_prefix, kind)
+
+
+def branch_dataset(branch: int | None, dataset: str) -> str:
+    """Return under which name head records keep what a partition has published to a dataset in a branch.
+
+    :param branch: the branch's number; ``None`` for the base, which is what has no branch.
+    :param dataset: as users name it.
+    """
+    return dataset if branch is None else f"{UPKEEP}{branch}{UPKEEP}{dataset}"
+
+
+def split_dataset(stored: str) -> tuple[int | None, str]:
+    """Return branch and dataset of the name in a head record; the inverse of :func:`branch_dataset`."""
+    if stored.startswith(UPKEEP):
+        number, found, dataset = stored[len(UPKEEP) :].partition(UPKEEP)
+        if found and number.isascii() and number.isdecimal():
+            return int(number), dataset
+    return None, stored
 
 
 def agreed_prefix(stores: str | None, given: str | None) -> str | None:

@@ -13,8 +13,9 @@ from datetime import datetime
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.outputs.heads import head_pages
 from airflow_coordination.outputs.overlays import Overlays
-from airflow_coordination.outputs.published import head_pages, read_overlays, source_identifier
+from airflow_coordination.outputs.published import read_overlays, source_identifier
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord

@@ -28,7 +28,7 @@ from airflow_coordination.protocol.writes import (
     Steal,
     Sweep,
 )
-from airflow_coordination.stores.calls import Call, StoreFacts
+from airflow_coordination.stores.calls import THROUGH_OVERLAYS, THROUGH_VIEWS, Call, StoreFacts
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb import steps
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
@@ -45,7 +45,7 @@ from airflow_coordination.stores.dynamodb.queue import Queue, Sweeping
 from airflow_coordination.stores.dynamodb.requests import ServiceClock, Table
 from airflow_coordination.stores.dynamodb.setup.table import (
     Layout,
-    enable_outputs,
+    keep_out_before,
     layout_of,
     make_table,
     read_facts,
@@ -154,7 +154,15 @@ class DynamoDBStore(Beside):
 
     def enable_outputs(self) -> None:
         """Keep out code that knows no overlays."""
-        enable_outputs(self.table)
+        keep_out_before(self.table, THROUGH_OVERLAYS)
+
+    def branches_enabled(self) -> bool:
+        """Return whether code that knows no branches and no hidden intervals is kept out."""
+        return read_facts(self.table).branches_enabled
+
+    def enable_branches(self) -> None:
+        """Keep out code that knows no branches and no hidden intervals."""
+        keep_out_before(self.table, THROUGH_VIEWS)
 
     def close(self) -> None:
         """Bring what was counted, and give the connections back."""

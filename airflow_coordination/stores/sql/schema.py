@@ -6,7 +6,7 @@ import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.stores.calls import THROUGH_OVERLAYS, Call, StoreFacts, check, no_schema
+from airflow_coordination.stores.calls import Call, StoreFacts, check, no_schema
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
 from airflow_coordination.stores.sql.indexes import FAMILIES, FOLLOWED, VIEWS, build_beside_writers, shut_writers_out
@@ -16,9 +16,9 @@ from airflow_coordination.values.names import COPY
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-SCHEMA_VERSION: Final = 13
+SCHEMA_VERSION: Final = 14
 """The schema that this code writes."""
-OLDEST_USABLE: Final = 13
+OLDEST_USABLE: Final = 14
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
 """The oldest code, by its schema version, that may work with a store of this schema."""
@@ -71,13 +71,13 @@ def give_new_id(database: Database) -> str:
     return new
 
 
-def enable_outputs(database: Database) -> None:
-    """Keep out code that knows no overlays.
+def keep_out_before(database: Database, schema: int) -> None:
+    """Keep out code that knows only schemas before this one.
 
     :raises SettingsError: when this role may not.
     """
     with database.setting_up() as connection:
-        raised = f"readable_by = {THROUGH_OVERLAYS} WHERE readable_by < {THROUGH_OVERLAYS}"
+        raised = f"readable_by = {schema} WHERE readable_by < {schema}"
         connection.exec_driver_sql(f"UPDATE {META} SET {raised}")
 
 

@@ -41,11 +41,11 @@ from airflow_coordination.protocol.writes import (
     SetPause,
     Sweep,
 )
-from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.calls import THROUGH_OVERLAYS, THROUGH_VIEWS, Call
 from airflow_coordination.stores.sql.columns import given_of_chunk, moment, partition_of, pause_of_row
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
-from airflow_coordination.stores.sql.schema import enable_outputs, give_new_id, read_facts, set_up
+from airflow_coordination.stores.sql.schema import give_new_id, keep_out_before, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, create, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements.step import parameters
@@ -188,7 +188,18 @@ class SqlStore(SqlReading):
 
         :raises SettingsError: when this role may not.
         """
-        enable_outputs(self.database)
+        keep_out_before(self.database, THROUGH_OVERLAYS)
+
+    def branches_enabled(self) -> bool:
+        """Return whether code that knows no branches and no hidden intervals is kept out."""
+        return read_facts(self.database, self.description).branches_enabled
+
+    def enable_branches(self) -> None:
+        """Keep out code that knows no branches and no hidden intervals.
+
+        :raises SettingsError: when this role may not.
+        """
+        keep_out_before(self.database, THROUGH_VIEWS)
 
     def close(self) -> None:
         """Give this process's connections back."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Attr
 from botocore.exceptions import ClientError, WaiterError
 
-from airflow_coordination.stores.calls import THROUGH_OVERLAYS, Call, StoreFacts, check, no_schema
+from airflow_coordination.stores.calls import Call, StoreFacts, check, no_schema
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import put
 from airflow_coordination.stores.dynamodb.keys import INDEX, STORE_KEY, STORE_SOURCE
@@ -18,7 +18,7 @@ from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.values.errors import SchemaVersionError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
-SCHEMA_VERSION: Final = 13
+SCHEMA_VERSION: Final = 14
 """The schema that this code writes."""
 OLDEST_USABLE: Final = 1
 """The oldest schema that this code works with."""
@@ -74,15 +74,15 @@ def write_facts(table: Table, layout: Layout) -> None:
         table.attempt(_CALL, "put_item", **put(migrated, Attr("schema").eq(known["schema"])))
 
 
-def enable_outputs(table: Table) -> None:
-    """Keep out code that knows no overlays; what another process changes meanwhile stays as it is.
+def keep_out_before(table: Table, schema: int) -> None:
+    """Keep out code that knows only schemas before this one; what another process changes meanwhile stays as it is.
 
     :raises SchemaVersionError: when the table was never set up.
     """
     key = it.typed(_STORE)
     while (item := table.get(Call("read the store's version", writes=False), key)) is not None:
         as_seen = Attr("schema").eq(item["schema"]) & Attr("readableBy").eq(item["readableBy"])
-        raised = {**item, "readableBy": max(THROUGH_OVERLAYS, int(item["readableBy"]))}
+        raised = {**item, "readableBy": max(schema, int(item["readableBy"]))}
         if not isinstance(table.attempt(_CALL, "put_item", **put(raised, as_seen)), Refusal):
             return
     raise no_schema(table.description, "the table was never set up as a store of this package")

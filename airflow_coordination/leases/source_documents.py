@@ -1,0 +1,146 @@
+"""Documents of a source: read, and changed by compare-and-swap, with lost answers settled (promise S6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Final
+
+from airflow_coordination.leases.participant import Participant
+from airflow_coordination.planning.view.view import EMPTY, View
+from airflow_coordination.protocol import port
+from airflow_coordination.protocol.documents import (
+    ABSENT,
+    MAX_DOCUMENT_BYTES,
+    MAX_NAME_BYTES,
+    VIEW,
+    Document,
+    SetDocument,
+)
+from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.names import check_key, check_said, storable
+
+MOST_TRIES: Final = 20
+"""How often a change is made anew because somebody else was faster."""
+MAX_COMMENT_CHARACTERS: Final = 1_000
+
+
+class SourceDocuments:
+    """What people say of a source beside its partitions: :class:`SourceCoordinator` ``.documents``.
+
+    :param core: whose source.
+    :param kept: where the store keeps documents, if it does.
+    """
+
+    def __init__(self, core: Participant, kept: port.Documents | None) -> None:
+        self._core, self._kept = core, kept
+
+    @property
+    def _documents(self) -> port.Documents:
+        if self._kept is None:
+            problem, remedy = "comes from elsewhere and keeps no documents", "Use another store"
+            raise SettingsError("store", self._core.store.description, problem, remedy)
+        return self._kept
+
+    def newest(self, name: str, source: str | None = None) -> Document | None:
+        """Return the newest version of a document; ``None`` where nobody has written one, or the store keeps none.
+
+        :param source: the stored identifier of another source than this one.
+        """
+        if self._kept is None:
+            return None
+        read = partial(self._kept.document, source or self._core.source_id, name)
+        return self._core.settler.repeat(f"read the document {name!r}", read)
+
+    def view(self) -> View:
+        """Return what readers see of the source; an empty view where nobody has said anything.
+
+        :raises InvalidInputError: when it is corrupt.
+        """
+        found = self.newest(VIEW)
+        return View.of(found.content) if found else EMPTY
+
+    def change(
+        self, name: str, change: Callable[[str | None], str], author: str, comment: str, source: str | None = None
+    ) -> Document | None:
+        """Write the next version of a document, made from the newest one; made anew when somebody else was faster.
+
+        :param change: returns the next content of the newest one, which is ``None`` where there is none; it raises
+            what shall stop it. When it returns what is there already, nothing is written.
+        :param author: who changes it.
+        :param comment: why.
+        :param source: the stored identifier of another source than this one.
+        :return: the document as it was written, or as it stays; ``None`` where there is none, and shall be none.
+        :raises InvalidInputError: when nobody, or no reason, is named, or the content is too long.
+        :raises PartitionUpdateError: when others have been faster again and again.
+        """
+        check_said(author, comment)
+        check_key(name, "document", MAX_NAME_BYTES)
+        for _ in range(MOST_TRIES):
+            seen = self.newest(name, source)
+            before = seen.content if seen else None
+            content = change(before)
+            if content == before:
+                return seen
+            written = self._write(name, seen, content, author, comment, source)
+            if written is not None:
+                return written
+        problem = f"others have changed it {MOST_TRIES} times meanwhile. Look at it again"
+        raise PartitionUpdateError(f"change the document {name!r}", "", problem)
+
+    def change_view(self, change: Callable[[View], View], author: str, comment: str) -> View:
+        """Change what readers see by one compare-and-swap, and return it as it is then.
+
+        :param change: from :mod:`~airflow_coordination.planning.view.changing`; called once more for each time that
+            somebody else was faster, always with the newest one.
+        :raises InvalidInputError: what ``change`` refuses, and as :meth:`change`.
+        """
+        result = EMPTY
+
+        def changed(content: str | None) -> str:
+            nonlocal result
+            before = View.of(content)
+            result = change(before)
+            return content if content is not None and result == before else result.text
+
+        self.change(VIEW, changed, author, comment)
+        return result
+
+    def history(
+        self, name: str, before: int | None = None, limit: int = 100, source: str | None = None
+    ) -> list[Document]:
+        """Return versions of a document, the newest first.
+
+        :param before: only those older than this version.
+        :raises SettingsError: when the store keeps no documents.
+        """
+        read = partial(self._documents.document_history, source or self._core.source_id, name, before, limit)
+        return self._core.settler.repeat(f"read the history of {name!r}", read)
+
+    def all(self, source: str | None = None) -> list[Document]:
+        """Return the newest version of each document, by name; none where the store keeps none."""
+        if self._kept is None:
+            return []
+        read = partial(self._kept.documents, source or self._core.source_id)
+        return self._core.settler.repeat("read the documents", read)
+
+    def _write(
+        self, name: str, seen: Document | None, content: str, author: str, comment: str, source: str | None
+    ) -> Document | None:
+        if (size := len(content.encode())) > MAX_DOCUMENT_BYTES:
+            problem = f"takes {size} bytes, the limit is {MAX_DOCUMENT_BYTES}"
+            raise InvalidInputError(f"document {name}", content[:100], problem, "Say less in it")
+        write = SetDocument(
+            source=source or self._core.source_id,
+            name=name,
+            seen=seen.version if seen else ABSENT,
+            content=content,
+            author=storable(author)[:MAX_COMMENT_CHARACTERS],
+            comment=storable(comment)[:MAX_COMMENT_CHARACTERS],
+            op=self._core.randomness.op_id(),
+        )
+        send = partial(self._documents.set_document, write)
+        if self._core.settler.repeat(f"write the document {name!r}", send):
+            return write.written(self._core.clock.now())
+        return None

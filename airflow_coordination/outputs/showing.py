@@ -1,0 +1,95 @@
+"""The head records that readers see: of each partition the newest that counts, unless it is hidden (promise S22)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, TypeVar
+
+from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.planning.view.showing import as_if_published, hiding, newest
+from airflow_coordination.planning.view.view import EMPTY, View
+from airflow_coordination.protocol.documents import ABSENT, VIEW, Document
+from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.systems.objects.storage import OutputError
+from airflow_coordination.values.names import branch_dataset
+
+T = TypeVar("T")
+
+MOST_LOOKS: Final = 20
+"""How often what is read while the view changes is read again."""
+
+
+def view_document(store: PartitionStore, identifier: str) -> Document | None:
+    """Return the newest version of the document that keeps a source's view: one statement.
+
+    :param identifier: the source's stored one.
+    :return: ``None`` where nobody has written one, or the store keeps none.
+    """
+    documents = parts_of(store).documents
+    return None if documents is None else documents.document(identifier, VIEW)
+
+
+def view_of(document: Document | None) -> View:
+    """Return what a document says.
+
+    :raises InvalidInputError: when it is corrupt.
+    """
+    return EMPTY if document is None else View.of(document.content)
+
+
+def read_view(store: PartitionStore, identifier: str) -> View:
+    """Return what readers see of a source."""
+    return view_of(view_document(store, identifier))
+
+
+def steadily(store: PartitionStore, identifier: str, read: Callable[[View], T], *, branch: int | None = None) -> T:
+    """Return what ``read`` reads under a view that was the same before and after it.
+
+    So a branch shows whole: it is read before the instant at which it shows, or after it.
+
+    :param branch: read as if this one were published.
+    :raises InvalidInputError: when there is no such branch.
+    :raises OutputError: when the view changes again and again.
+    """
+    before = view_document(store, identifier)
+    for _ in range(MOST_LOOKS):
+        view = view_of(before)
+        found = read(view if branch is None else as_if_published(view, branch))
+        after = view_document(store, identifier)
+        if _version(after) == _version(before):
+            return found
+        before = after
+    problem = f"was changed {MOST_LOOKS} times while it was read"
+    raise OutputError("read what is published", f"the view of {identifier!r}", problem, "Look who hides or publishes")
+
+
+def _version(document: Document | None) -> int:
+    return ABSENT if document is None else document.version
+
+
+def shown_pages(store: PartitionStore, identifier: str, dataset: str, view: View) -> Iterator[Sequence[HeadRecord]]:
+    """Yield the head records of one dataset that readers see, page by page, at most one of each partition.
+
+    Those of branches are read before the base: what a partition publishes in between has a higher token in whichever of
+    them it is, and what it had before is still there.
+
+    :param dataset: as users name it.
+    :param view: from :func:`steadily`.
+    """
+    aside = _in_branches(store, identifier, dataset, view)
+    for page in head_pages(store, identifier, dataset):
+        found = [newest(view, [head, *aside.pop(head.key, ())]) for head in page] if aside else page
+        yield [head for head in found if head is not None and hiding(view, head) is None]
+    left = (newest(view, heads) for _, heads in sorted(aside.items()))
+    if rest := [head for head in left if head is not None and hiding(view, head) is None]:
+        yield rest
+
+
+def _in_branches(store: PartitionStore, identifier: str, dataset: str, view: View) -> dict[str, list[HeadRecord]]:
+    found: dict[str, list[HeadRecord]] = {}
+    for number in view.shown:
+        for page in head_pages(store, identifier, branch_dataset(number, dataset)):
+            for head in page:
+                found.setdefault(head.key, []).append(head)
+    return found

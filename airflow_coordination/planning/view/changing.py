@@ -1,0 +1,172 @@
+"""Every change of a view, as a function from one to the next; each refuses what would lose what readers can still see.
+
+Whoever writes the result names the version it was made from, so that two changes never cross.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any, Final, Never
+
+from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, HiddenState, View
+from airflow_coordination.values.input_errors import InvalidInputError
+
+_FROM: Final = {
+    BranchState.PUBLISHED: frozenset({BranchState.BEGUN}),
+    BranchState.FINAL: frozenset({BranchState.PUBLISHED}),
+    BranchState.ROLLED_BACK: frozenset({BranchState.BEGUN, BranchState.PUBLISHED}),
+}
+"""From which states a branch comes into another one."""
+
+
+def begun(
+    view: View, selection: Mapping[str, Any], interval: Interval | None, by: str, why: str, now: datetime
+) -> tuple[View, int]:
+    """Return the view with one branch more, and its number. Its partitions are still to be reset into it.
+
+    :param selection: for people.
+    :param interval: of what it replaces.
+    :param now: by the store's clock.
+    """
+    number = view.next_number
+    branch = Branch(
+        number=number,
+        state=BranchState.BEGUN,
+        selection=selection,
+        interval=interval,
+        by=by,
+        why=why,
+        at=now,
+        changed_at=now,
+    )
+    return replace(view, branches=(*view.branches, branch), next_number=number + 1), number
+
+
+def complete(view: View, number: int, expected: int, interval: Interval | None) -> View:
+    """Return the view that knows how many partitions a branch has: from here on it may be published.
+
+    :param interval: of what it replaces, where that is known now.
+    :raises InvalidInputError: when it is not begun.
+    """
+    branch = _branch(view, number)
+    if not branch.begun:
+        _refuse(branch, "is not begun any more", "Begin another one")
+    return _with(view, replace(branch, expected=expected, interval=interval or branch.interval))
+
+
+def published(view: View, number: int, now: datetime) -> View:
+    """Return the view in which a branch shows.
+
+    Whether all of its partitions have completed in it is for the caller to see.
+
+    :raises InvalidInputError: when it is not begun, or not all of its partitions were reset into it.
+    """
+    branch = _branch(view, number)
+    if branch.begun and branch.expected is None:
+        problem = "has not all of its partitions yet: whoever began it was interrupted"
+        _refuse(branch, problem, f"Repeat `branches begin` with --branch {number}")
+    return _moved(view, branch, BranchState.PUBLISHED, now)
+
+
+def rolled_back(view: View, number: int, now: datetime) -> View:
+    """Return the view in which a branch does not show any more, and never will again.
+
+    :raises InvalidInputError: when it is final, or was rolled back before.
+    """
+    return _moved(view, _branch(view, number), BranchState.ROLLED_BACK, now)
+
+
+def finalized(view: View, number: int, now: datetime) -> View:
+    """Return the view in which a branch shows for good, so that what it hides may be emptied.
+
+    :raises InvalidInputError: when it does not show.
+    """
+    return _moved(view, _branch(view, number), BranchState.FINAL, now)
+
+
+def forgotten(view: View, number: int) -> View:
+    """Return the view without a branch that was rolled back and has left nothing: what is not there counts as such.
+
+    :raises InvalidInputError: when it was not rolled back.
+    """
+    branch = _branch(view, number)
+    if branch.state is not BranchState.ROLLED_BACK:
+        _refuse(branch, "was not rolled back", "Roll it back first")
+    return replace(view, branches=tuple(each for each in view.branches if each is not branch))
+
+
+def hidden(view: View, dataset: str, interval: Interval, by: str, why: str, now: datetime) -> View:
+    """Return the view in which an interval of a dataset is hidden, as of now.
+
+    What is hidden already stays as it is, with its time: hiding twice does not begin the margin of a purge anew.
+    """
+    if any(each.dataset == dataset and each.interval.contains(interval) for each in view.hidden):
+        return view
+    return replace(view, hidden=(*view.hidden, Hidden(dataset=dataset, interval=interval, since=now, by=by, why=why)))
+
+
+def restored(view: View, dataset: str, interval: Interval) -> View:
+    """Return the view in which nothing hides an interval of a dataset any more: whole entries that lie in it go.
+
+    :raises InvalidInputError: when nothing of it is hidden, only a part of an entry lies in it, or one is being purged.
+    """
+    touched = [each for each in view.hidden if each.dataset == dataset and each.interval.overlaps(interval)]
+    if not touched:
+        problem = f"hides nothing of dataset {dataset!r}"
+        raise InvalidInputError("interval", str(interval), problem, "See `outputs timeline` for what is hidden")
+    for each in touched:
+        if each.purging:
+            problem = f"is being purged ({each.interval}, begun for: {each.why}), and cannot come back"
+            raise InvalidInputError("interval", str(interval), problem, "Reset its partitions, which publish it again")
+        if not interval.contains(each.interval):
+            problem = f"has only a part of what was hidden at once, {each.interval}"
+            remedy = "Restore all of it, then hide again what is to stay hidden"
+            raise InvalidInputError("interval", str(interval), problem, remedy)
+    return replace(view, hidden=tuple(each for each in view.hidden if each not in touched))
+
+
+def purging(view: View, entries: Iterable[Hidden]) -> View:
+    """Return the view in which some hidden intervals are being deleted, from which there is no way back."""
+    marked = list(entries)
+    after = (replace(each, state=HiddenState.PURGING) if each in marked else each for each in view.hidden)
+    return replace(view, hidden=tuple(after))
+
+
+def purged(view: View, entries: Iterable[Hidden]) -> View:
+    """Return the view without entries of which nothing is left. What is published there later shows.
+
+    :raises InvalidInputError: when one of them is not being purged.
+    """
+    gone = list(entries)
+    for each in gone:
+        if not each.purging:
+            problem = "was never marked as purging"
+            remedy = "Mark it first, so that nobody restores it"
+            raise InvalidInputError("interval", str(each.interval), problem, remedy)
+    return replace(view, hidden=tuple(each for each in view.hidden if each not in gone))
+
+
+def _branch(view: View, number: int) -> Branch:
+    found = view.branch(number)
+    if found is None:
+        known = ", ".join(str(branch.number) for branch in view.branches) or "none"
+        raise InvalidInputError("branch", number, "is not there", f"Name one of those there are: {known}")
+    return found
+
+
+def _moved(view: View, branch: Branch, state: BranchState, now: datetime) -> View:
+    if branch.state not in _FROM[state]:
+        wanted = " or ".join(sorted(_FROM[state]))
+        _refuse(branch, f"is {branch.state}; this needs one that is {wanted}", "See `branches status`")
+    return _with(view, replace(branch, state=state, changed_at=now))
+
+
+def _with(view: View, branch: Branch) -> View:
+    return replace(view, branches=tuple(branch if each.number == branch.number else each for each in view.branches))
+
+
+def _refuse(branch: Branch, problem: str, remedy: str) -> Never:
+    raise InvalidInputError("branch", branch.number, problem, remedy)

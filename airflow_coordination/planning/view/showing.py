@@ -1,0 +1,81 @@
+"""Which head record of a partition readers see: the newest that counts, unless its interval is hidden (promise S22).
+
+Tokens of a partition only rise. So among what it has published in the base and in the branches that show, the highest
+token is the last publication that counts, in whatever order branches were shown. Tokens of two partitions say nothing
+of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.view.view import BranchState, Hidden, View
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import split_dataset
+
+
+def newest(view: View, heads: Iterable[HeadRecord]) -> HeadRecord | None:
+    """Return the head record that shows of those that one partition has of one dataset, ``None`` if none does.
+
+    It may be of no block: then the partition has nothing, whatever others of its head records say.
+
+    :param heads: in the base and in any branches.
+    """
+    shown = set(view.shown)
+    counted = [(head.token, branch_of(head) is not None, head) for head in heads if _counts(head, shown)]
+    return max(counted, key=lambda each: each[:2])[2] if counted else None
+
+
+def _counts(head: HeadRecord, shown: set[int]) -> bool:
+    branch = branch_of(head)
+    return branch is None or branch in shown
+
+
+def branch_of(head: HeadRecord) -> int | None:
+    """Return the branch that a head record is of, ``None`` for the base."""
+    return split_dataset(head.dataset)[0]
+
+
+def interval_of_head(head: HeadRecord) -> Interval | None:
+    """Return of which time the rows of a head record are, ``None`` where nobody has said."""
+    if head.interval_start is None or head.interval_end is None:
+        return None
+    return Interval(head.interval_start, head.interval_end)
+
+
+def hiding(view: View, head: HeadRecord) -> Hidden | None:
+    """Return what hides a head record that would show, ``None`` if nothing does.
+
+    It is judged on the one that would show, never on others of its partition: so a new version that is hidden does not
+    uncover the old one (Druid 8853). One without an interval is always visible.
+    """
+    interval = interval_of_head(head)
+    if interval is None or not view.hidden:
+        return None
+    dataset = split_dataset(head.dataset)[1]
+    return next((each for each in view.hidden if each.dataset == dataset and each.interval.contains(interval)), None)
+
+
+def seen(view: View, heads: Iterable[HeadRecord]) -> HeadRecord | None:
+    """Return the head record that readers see of those that one partition has of one dataset, ``None`` if none."""
+    found = newest(view, heads)
+    return None if found is None or hiding(view, found) else found
+
+
+def as_if_published(view: View, number: int) -> View:
+    """Return the view as it would be if a branch that has begun were published now, with everything else as it is.
+
+    :raises InvalidInputError: when there is no such branch, or it was rolled back.
+    """
+    branch = view.branch(number)
+    if branch is None or branch.state is BranchState.ROLLED_BACK:
+        known = ", ".join(str(each.number) for each in view.branches) or "none"
+        problem = "was rolled back" if branch or 0 < number < view.next_number else "is not there"
+        raise InvalidInputError("branch", number, problem, f"Name one of those there are: {known}")
+    if branch.shows:
+        return view
+    others = (replace(each, state=BranchState.PUBLISHED) if each is branch else each for each in view.branches)
+    return replace(view, branches=tuple(others))

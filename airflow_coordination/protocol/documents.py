@@ -1,0 +1,87 @@
+"""Documents of a source: texts with versions, the newest of which counts, each written by somebody for a reason.
+
+One document is the source's *view*, which says what readers see of what was published; others are its rules. They are
+small, read whole, and changed by compare-and-swap: whoever writes names the version that was there.
+
+Source: Druid's dynamic configuration, whose changes name an author and a comment and keep their history.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+VIEW: Final = "view"
+"""The name of the document that says what readers see of a source."""
+MAX_DOCUMENT_BYTES: Final = 64 * 1024
+MAX_NAME_BYTES: Final = 300
+ABSENT: Final = 0
+"""The version of a document that nobody has written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A version of a document, as it was written and stays.
+
+    :param source: the stored source identifier.
+    :param name: the document's name in it.
+    :param version: 1 for the first, and one more each time.
+    :param content: JSON.
+    :param author: who has written it.
+    :param comment: why.
+    :param op: the operation that has written it.
+    :param at: when, by the store's clock.
+    """
+
+    source: str
+    name: str
+    version: int
+    content: str
+    author: str
+    comment: str
+    op: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetDocument:
+    """Write the next version of a document, if the newest one is the one seen.
+
+    :param source: the stored source identifier.
+    :param name: the document's name in it, at most :data:`MAX_NAME_BYTES`.
+    :param seen: the newest version as it was read; :data:`ABSENT` where there was none.
+    :param content: JSON, at most :data:`MAX_DOCUMENT_BYTES`.
+    :param author: who writes it.
+    :param comment: why.
+    :param op: of this step: a repetition is the same version once more.
+    """
+
+    source: str
+    name: str
+    seen: int
+    content: str
+    author: str
+    comment: str
+    op: str
+
+    @property
+    def version(self) -> int:
+        """The version that it writes."""
+        return self.seen + 1
+
+    def written(self, at: datetime) -> Document:
+        """Return the version that it writes.
+
+        :param at: the store's time.
+        """
+        return Document(
+            source=self.source,
+            name=self.name,
+            version=self.version,
+            content=self.content,
+            author=self.author,
+            comment=self.comment,
+            op=self.op,
+            at=at,
+        )
