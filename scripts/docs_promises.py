@@ -39,6 +39,7 @@ PROMISES = {
     "S19": "No child is acquired before each parent that was unfinished at its creation has finished once.",
     "S20": "No child waits for parents that have finished, beyond the next sweep; none where all run this version.",
     "S21": "An overlay changes no reader's rows, whatever publishes, pauses or repeats meanwhile.",
+    "S22": "A reader sees for each partition the last accepted publication that counts; a branch shows and goes whole.",
     "S24": "Ingest and reading go on when no duty ever runs.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
     "S27": "What follows an ending (`then=`) or a parking (`on_parked`) is done at least once, and never without it.",

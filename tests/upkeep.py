@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.outputs import Attempt, Manifest, published_manifests
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads.standing import Standing
 from airflow_coordination.outputs.manifests import Reference, digest_of
 from airflow_coordination.outputs.merging import Merge, check_walk, gathered, given_up, group_key
 from airflow_coordination.outputs.origins import COLUMN, Merged
@@ -66,10 +66,13 @@ class Dataset:
         return attempt.finish(opened, mode=mode, follows=reference, file_format="json", measure=None)
 
     def heads(self, keys: Iterable[str] | None = None) -> list[HeadRecord]:
-        """Return head records as they are, of all partitions or of some."""
-        pages = head_pages(self.store, source_identifier(self.store, SOURCE, None), DATASET)
+        """Return what partitions have published, of all of them or of some: those of no block are left out."""
         wanted = None if keys is None else set(keys)
-        return [head for page in pages for head in page if wanted is None or head.key in wanted]
+        return [head for page in self.standing().pages() for head in page if wanted is None or head.key in wanted]
+
+    def standing(self) -> Standing:
+        """Return what partitions have published, as compaction reads it."""
+        return Standing(self.store, source_identifier(self.store, SOURCE, None), DATASET)
 
     def overlays(self) -> Overlays:
         """Return overlays as they are."""

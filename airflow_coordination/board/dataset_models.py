@@ -67,7 +67,7 @@ class DatasetsPage(BaseModel):
 
 
 class ChunkView(BaseModel):
-    """A chunk: :class:`~airflow_coordination.protocol.chunk_sums.ChunkSums`. What is absent is not known."""
+    """A chunk: :class:`~airflow_coordination.protocol.beside.chunk_sums.ChunkSums`. What is absent is not known."""
 
     place: str
     start: datetime | None

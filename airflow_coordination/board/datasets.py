@@ -21,7 +21,7 @@ from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
 from airflow_coordination.planning.compaction.progress import of_totals
 from airflow_coordination.protocol import remedies
-from airflow_coordination.protocol.chunk_sums import SUMMED, ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import SUMMED, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES

@@ -20,9 +20,9 @@ from airflow_coordination.leases.moving import Moving
 from airflow_coordination.leases.outcomes import CloseRequest, CompleteRequest, EndRequest, FailRequest, GiveUpRequest
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import Pausing, People
-from airflow_coordination.leases.source_documents import SourceDocuments
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 from airflow_coordination.leases.tries import Tries
+from airflow_coordination.leases.viewing.documents import SourceDocuments
 from airflow_coordination.leases.workers import Workers
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.protocol.metrics import Metric, Metrics

@@ -5,7 +5,8 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from airflow_coordination.leases.lease import Lease
@@ -89,6 +90,23 @@ class Heartbeat:
         """Count as progress: for long steps that Spark's counters do not show."""
         self._moved_at = self._clock.monotonic()
         self._warned = False
+
+    @contextmanager
+    def attentive(self, seconds: float) -> Iterator[None]:
+        """Renew so often while the block lasts: for work that a person may take back, and that should end soon then."""
+        over = threading.Event()
+
+        def beat() -> None:
+            while not self._stop.is_set() and not self._clock.wait(over, seconds) and self.beat():
+                pass
+
+        beats = threading.Thread(target=beat, name=f"attentive-{self._lease.fence}", daemon=True)
+        beats.start()
+        try:
+            yield
+        finally:
+            over.set()
+            beats.join(timeout=5)
 
     def beat(self) -> bool:
         """Renew once if the work moves; return whether to go on. The thread calls this; tests may."""

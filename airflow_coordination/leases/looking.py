@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.participant import Participant
-from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.metrics import gauged
 from airflow_coordination.protocol.pages import page_of
 from airflow_coordination.protocol.partition import Partition
@@ -198,7 +198,7 @@ class ChunkBook:
         """Return sums by dataset, then the newest chunk first.
 
         :param dataset: of this one only.
-        :param after: only those behind this dataset and :attr:`~.chunk_sums.ChunkSums.place`.
+        :param after: only those behind this dataset and :attr:`~.beside.chunk_sums.ChunkSums.place`.
         """
         check_limit(limit)
         if self._kept is None:

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import timedelta
 
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.layout import MANIFEST, place_of
 from airflow_coordination.outputs.manifests import Manifest, references
 from airflow_coordination.outputs.overlays import NONE

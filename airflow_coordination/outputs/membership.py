@@ -6,23 +6,19 @@ different times may both take a block. That costs bytes, never rows: readers tak
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads.standing import Standing
 from airflow_coordination.outputs.merging import epoch_of
 from airflow_coordination.outputs.origins import Origin
 from airflow_coordination.outputs.overlays import Overlay, Overlays
-from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.planning.compaction.chunks import Head
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.intervals import Interval, parse_interval
 from airflow_coordination.planning.keys import interval_from_key
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.results import HeadRecord
-
-MOST_BY_KEY = 20
-"""So many head records are read one by one; where there are more, all of the dataset are read in pages."""
 
 
 def interval_of(head: HeadRecord, pattern: str | None) -> Interval | None:
@@ -35,23 +31,28 @@ def interval_of(head: HeadRecord, pattern: str | None) -> Interval | None:
     return interval_from_key(pattern, head.key) if pattern else None
 
 
-def members(
-    store: PartitionStore, source: str, prefix: str | None, group: str, work: GroupWork, overlays: Overlays
-) -> list[HeadRecord]:
+def locks(view: View) -> dict[Interval, str]:
+    """Return where branches are at work, whose partitions publish anew: what is there is not merged before they show.
+
+    That saves work, and nothing depends on it.
+    """
+    begun = ((branch.interval, branch.number) for branch in view.branches if branch.begun)
+    return {interval: f"by branch {number}" for interval, number in begun if interval is not None}
+
+
+def members(group: str, work: GroupWork, overlays: Overlays, standing: Standing) -> list[HeadRecord]:
     """Return the head records of the partitions that a group merges now, by key.
 
-    :param source: the name of the source whose partitions are merged.
     :param group: the group's key.
     :param work: what its payload says.
     :param overlays: those of the dataset, read before.
+    :param standing: what the partitions of the dataset have published.
     :raises OutputError: when a head record is of a kind that is not read here.
     """
-    identifier = source_identifier(store, source, prefix)
     own = keys_of(overlays.of(group))
-    pages = head_pages(store, identifier, work.dataset, within=work.chunk)
-    found = {head.key: head for page in pages for head in page}
-    found |= {head.key: head for head in _named(store, identifier, work.dataset, own - found.keys())}
-    heads = [head for _, head in sorted(found.items()) if head.blocks]
+    found = {head.key: head for page in standing.pages(work.chunk) for head in page}
+    found |= {head.key: head for head in standing.of(own - found.keys())}  # whose interval is another one now
+    heads = [head for _, head in sorted(found.items())]
     if work.is_given_up:
         return [head for head in heads if head.key in own]
     others = by_key(overlays, work.epoch).keys() - own
@@ -61,16 +62,6 @@ def members(
 def keys_of(overlay: Overlay | None) -> set[str]:
     """Return the keys of the partitions that an overlay has rows of."""
     return {origin.key for origin in overlay.covers} if overlay else set()
-
-
-def _named(store: PartitionStore, identifier: str, dataset: str, keys: set[str]) -> Iterator[HeadRecord]:
-    """Yield the head records of partitions whose interval is another one now."""
-    if len(keys) <= MOST_BY_KEY:
-        for key in sorted(keys):
-            yield from store.heads(identifier, dataset=dataset, key=key)
-        return
-    for page in head_pages(store, identifier, dataset):
-        yield from (head for head in page if head.key in keys)
 
 
 def _is_in(head: HeadRecord, work: GroupWork) -> bool:

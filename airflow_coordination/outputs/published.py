@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads.pages import head_pages
+from airflow_coordination.outputs.heads.showing import shown_pages, steadily
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
 from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, met
-from airflow_coordination.outputs.showing import shown_pages, steadily
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord

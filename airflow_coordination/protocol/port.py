@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
-from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
-from airflow_coordination.protocol.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -373,14 +373,14 @@ class Chunks(Protocol):
         """Return sums by dataset in byte order, then the newest chunk first.
 
         :param dataset: of this one only.
-        :param after: only those behind this dataset and :attr:`~.chunk_sums.ChunkSums.place`.
+        :param after: only those behind this dataset and :attr:`~.beside.chunk_sums.ChunkSums.place`.
         """
 
     def chunk_totals(self, source: str, dataset: str | None = None) -> Sequence[ChunkTotals]:
         """Return what they add up to, by dataset in byte order, then by state.
 
         Where reading is dear (DynamoDB), of the newest chunks of each dataset, and at most 1,500 in all: that is said
-        by :attr:`~.chunk_sums.ChunkTotals.whole`.
+        by :attr:`~.beside.chunk_sums.ChunkTotals.whole`.
 
         :param dataset: of this one only.
         """

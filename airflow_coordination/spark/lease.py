@@ -174,6 +174,13 @@ class PartitionLease:
         self._lease.chain.check_process()
         self._heartbeat.alive()
 
+    def attentive(self, seconds: float) -> AbstractContextManager[None]:
+        """Return a context in which the lease is renewed so often that the work ends soon after somebody took it away.
+
+        :param seconds: between two renewals.
+        """
+        return self._heartbeat.attentive(seconds)
+
     def on_parked(self, then: Then) -> None:
         """Say what is to follow at the source when this partition is parked, by whomever; best at the beginning.
 

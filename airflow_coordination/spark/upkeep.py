@@ -11,15 +11,17 @@ import logging
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
-from airflow_coordination.leases.outcomes import Complete
+from airflow_coordination.leases.outcomes import Complete, GiveUp
 from airflow_coordination.outputs.attempts import OpenBlock
-from airflow_coordination.outputs.membership import members
+from airflow_coordination.outputs.heads.standing import Standing
+from airflow_coordination.outputs.membership import locks, members
 from airflow_coordination.outputs.merging import Merge, check_walk, gathered, given_up
 from airflow_coordination.outputs.origins import Merged
 from airflow_coordination.outputs.overlays import Overlay, Overlays, source_of
-from airflow_coordination.outputs.published import read_overlays
+from airflow_coordination.outputs.published import read_overlays, source_identifier
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.spark.application import partition_application
@@ -29,19 +31,25 @@ from airflow_coordination.values.names import split_source
 
 log = logging.getLogger(__name__)
 
+LOCKED_FOR: Final = timedelta(minutes=5)
+"""So long a group waits until it looks anew whether a branch is at work."""
+ATTENTIVE: Final = 4.0
+"""Seconds between two looks at the group's lease: who begins a branch takes it away, and this work ends within 5."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What was read under the group's lease: overlays first, then heads."""
+    """What was read under the group's lease: overlays first, then heads; and by whom the group is locked."""
 
     overlays: Overlays
     present: Overlay | None
     heads: Sequence[HeadRecord]
+    locked: str | None
 
 
 @partition_application
-def compact(spark: Any, lease: PartitionLease) -> Complete:
-    """Merge one group, or find that there is nothing to do.
+def compact(spark: Any, lease: PartitionLease) -> Complete | GiveUp:
+    """Merge one group, or find that there is nothing to do, or that a branch is at work in its chunk.
 
     :param spark: the session, classic or Connect.
     :param lease: of a partition of ``~merged/<source>``.
@@ -50,7 +58,14 @@ def compact(spark: Any, lease: PartitionLease) -> Complete:
     :raises InvalidInputError: when the partition's payload is not that of a group.
     """
     work = GroupWork.from_payload(lease.partition.payload)
+    with lease.attentive(ATTENTIVE):
+        return _compacted(spark, lease, work)
+
+
+def _compacted(spark: Any, lease: PartitionLease, work: GroupWork) -> Complete | GiveUp:
     seen = _read(lease, work)
+    if seen.locked:
+        return GiveUp(f"Group {lease.partition.key!r} is locked {seen.locked}, until that one shows", LOCKED_FOR)
     if work.is_given_up:
         return _give_up(lease, work, seen)
     merge = gathered(seen.heads, seen.overlays)
@@ -66,7 +81,9 @@ def _read(lease: PartitionLease, work: GroupWork) -> _Seen:
     prefix, name, _ = split_source(lease.partition.source)
     source = source_of(name)
     overlays = read_overlays(store, source, work.dataset, prefix)
-    return _Seen(overlays, overlays.of(group), members(store, source, prefix, group, work, overlays))
+    standing = Standing(store, source_identifier(store, source, prefix), work.dataset)
+    locked = (by for interval, by in locks(standing.view).items() if interval.overlaps(work.chunk))
+    return _Seen(overlays, overlays.of(group), members(group, work, overlays, standing), next(locked, None))
 
 
 def _give_up(lease: PartitionLease, work: GroupWork, seen: _Seen) -> Complete:

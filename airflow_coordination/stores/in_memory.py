@@ -14,8 +14,8 @@ from typing import Any, Final, Never
 
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.protocol import steps
-from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals, added_up
-from airflow_coordination.protocol.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals, added_up
+from airflow_coordination.protocol.beside.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition

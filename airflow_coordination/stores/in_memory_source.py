@@ -14,8 +14,8 @@ from itertools import chain
 from typing import Any, Final
 
 from airflow_coordination.protocol import steps
-from airflow_coordination.protocol.chunk_sums import ChunkSums
-from airflow_coordination.protocol.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
+from airflow_coordination.protocol.beside.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.hierarchy import status_in
 from airflow_coordination.protocol.partition import Partition

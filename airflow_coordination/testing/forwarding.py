@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
-from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
-from airflow_coordination.protocol.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.documents import Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.overlays import merged_source
-from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.values.blocks import Block
 from tests.browser.conftest import CHROMIUM, keep, logged_in

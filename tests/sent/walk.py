@@ -13,7 +13,7 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.protocol.chunk_sums import ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.clock import FakeClock

@@ -9,7 +9,7 @@ from typing import Final
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import agreed
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.planning.intervals import Interval, parse_interval
 from airflow_coordination.planning.keys import check_pattern, interval_from_key

@@ -129,10 +129,10 @@ def plan(
     wanted = by_dataset(configs)
     known = {name: _known(name, config, seen, remembered) for name, config in wanted.items()}
     datasets = [_Planned(config, known[name].epoch, seen.datasets[name]) for name, config in wanted.items()]
-    found = search(Dataset(one.config, one.heads) for one in datasets)
+    found = search(Dataset(one.config, one.heads, one.locked) for one in datasets)
     tasks = [task for one in datasets for task in one.tasks(found)]
     tasks.sort(key=lambda task: (*newest_first(task.work.chunk), task.work.dataset, task.key))
-    busy = sum(_is_busy(group) for group in seen.groups.values())
+    busy = sum(_is_busy(group, seen) for group in seen.groups.values())
     available = slots.available(seen.places, busy)
     judge = _Judge(seen, remembered, period)
     judged = _limited([judge.judged(task) for task in tasks], available)
@@ -147,7 +147,8 @@ def plan(
                     each,
                     seen=seen.history or "",
                     looked_at=seen.now,
-                    waits=any(task.work.dataset == name and task.state is not State.LEFT for task in judged),
+                    waits=bool(seen.datasets[name].locked)
+                    or any(task.work.dataset == name and task.state is not State.LEFT for task in judged),
                 )
                 for name, each in known.items()
             },
@@ -166,8 +167,15 @@ def _known(name: str, config: CompactionConfig, seen: Snapshot, remembered: Reme
     return Known(epoch if same else epoch + 1, config.to_json(), config.chunking)
 
 
-def _is_busy(group: Partition) -> bool:
-    return group.status is not PartitionStatus.COMPLETED and not group.parked
+def _is_busy(group: Partition, seen: Snapshot) -> bool:
+    """Return whether a group takes a slot; one that waits for a branch to show would keep it for as long."""
+    if group.status is PartitionStatus.COMPLETED or group.parked:
+        return False
+    dataset = seen.datasets.get(dataset_of(group.key))
+    if dataset is None or not dataset.locked:
+        return True
+    chunk = GroupWork.from_payload(group.payload).chunk
+    return not any(chunk.overlaps(interval) for interval in dataset.locked)
 
 
 class _Planned:
@@ -175,6 +183,7 @@ class _Planned:
 
     def __init__(self, config: CompactionConfig, epoch: int, seen: Seen) -> None:
         self.config, self.epoch, self._seen = config, epoch, seen
+        self.locked = seen.locked
         self._merged_in = by_key(seen.overlays, epoch)
         before = (one for one in seen.overlays.row if epoch_of(one.key) < epoch)
         self._merged_before = {key for one in before for key in keys_of(one)}

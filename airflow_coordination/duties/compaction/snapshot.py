@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads.standing import Standing
+from airflow_coordination.outputs.membership import locks
 from airflow_coordination.outputs.overlays import Overlays
 from airflow_coordination.outputs.published import read_overlays, source_identifier
+from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord
@@ -30,10 +32,12 @@ class Seen:
 
     :param overlays: what is merged.
     :param heads: what partitions have published, by key; those that were retracted left out.
+    :param locked: where branches are at work, and what to call each.
     """
 
     overlays: Overlays
     heads: Sequence[HeadRecord]
+    locked: Mapping[Interval, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +89,5 @@ def look(
 def _seen(coordinator: SourceCoordinator, dataset: str) -> Seen:
     store, source, prefix = coordinator.store, coordinator.source, coordinator.partition_prefix
     overlays = read_overlays(store, source, dataset, prefix)
-    pages = head_pages(store, source_identifier(store, source, prefix), dataset)
-    return Seen(overlays, [head for page in pages for head in page if head.blocks])
+    standing = Standing(store, source_identifier(store, source, prefix), dataset)
+    return Seen(overlays, [head for page in standing.pages() for head in page], locks(standing.view))

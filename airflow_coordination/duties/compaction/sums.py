@@ -11,7 +11,7 @@ from airflow_coordination.outputs.membership import dead_rows, keys_of, named
 from airflow_coordination.outputs.merging import epoch_of
 from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.planning.compaction.search import TO_DO, Group, Reason
-from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.results import HeadRecord
 
 _NOT_NOW: Final = frozenset(Reason) - TO_DO - {Reason.DONE}

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from airflow_coordination.planning.compaction.search import Found, Group, Reason
-from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkTotals
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from airflow_coordination.planning.intervals import Interval, interval_of
-from airflow_coordination.protocol.documents import MAX_DOCUMENT_BYTES
+from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
 

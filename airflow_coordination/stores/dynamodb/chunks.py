@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import ConditionBase, Key
 
-from airflow_coordination.protocol.chunk_sums import UNBOUNDED, ChunkSums, ChunkTotals, added_up, in_order
+from airflow_coordination.protocol.beside.chunk_sums import UNBOUNDED, ChunkSums, ChunkTotals, added_up, in_order
 from airflow_coordination.protocol.fields import CHUNK_FIELDS, Kind
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb.expressions import query

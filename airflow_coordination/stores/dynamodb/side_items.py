@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
-from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.fields import FOLLOW_UP_FIELDS, HEAD_FIELDS, Field, Kind
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.partition import Partition

@@ -15,7 +15,7 @@ from datetime import datetime
 from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
-from airflow_coordination.protocol.chunk_sums import SUMMED, ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import SUMMED, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.fields import (
     CHUNK_FIELDS,
     FOLLOW_UP_FIELDS,

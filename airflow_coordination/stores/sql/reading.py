@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
 
-from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure

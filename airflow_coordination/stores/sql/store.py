@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.supply import without_repeats
-from airflow_coordination.protocol.chunk_sums import ChunkSums, in_order
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, in_order
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import StoreParts

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.protocol.chunk_sums import MAX_NUMBER, MAX_REASON, ChunkState, ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import MAX_NUMBER, MAX_REASON, ChunkState, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Action

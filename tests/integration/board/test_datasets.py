@@ -8,7 +8,7 @@ import pytest
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.overlays import merged_source
-from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.remedies import AIRFLOW, command
 from airflow_coordination.stores.sql.columns import PARTITIONS

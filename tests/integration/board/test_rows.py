@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 
 from airflow_coordination.board.acting import ROWS
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.protocol.chunk_sums import ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.port import PartitionStore
 from tests.engines.postgres import fresh_database
 from tests.integration.board.conftest import OPEN_DAG, OURS

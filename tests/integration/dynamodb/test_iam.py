@@ -17,7 +17,7 @@ from airflow_coordination.cli.doctor_stored import look_at_published
 from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
 from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.overlays import merged_source
-from airflow_coordination.protocol.chunk_sums import ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.stores.diagnostics import Verdict
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.keys import SOURCES

@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_coordination.compaction import CompactionConfig
+from airflow_coordination.duties.compaction.revoking import release_groups
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.outputs import collect, published_manifests
 from airflow_coordination.outputs.merging import group_key
@@ -18,10 +20,12 @@ from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.outputs.published import read_overlays
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.intervals import parse_interval
+from airflow_coordination.planning.view import changing
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark import Complete, drain, read_completed
 from airflow_coordination.spark.file_scans import quoted
 from airflow_coordination.spark.upkeep import compact
+from airflow_coordination.values.times import EPOCH
 from tests.integration.spark.drivers import OWNER, Task
 
 DAYS = [f"2013-01-{day:02}" for day in range(1, 7)]
@@ -357,3 +361,29 @@ def test_s21_of_two_drivers_of_a_group_the_stopped_one_changes_nothing(
     group = Path(overlay.manifest.directory).parents[1]
     assert [str(block) for block in group.glob("_attempt=*/_block=*")] == [overlay.manifest.directory]
     assert rows() == before
+
+
+def test_the_driver_of_a_group_that_a_branch_revokes_stops_soon(
+    spark, store, publish, task: Task, rows, output_root
+) -> None:
+    """Its lease would be renewed every 12 minutes."""
+    publish(DAYS[0], spark.range(10))
+    planned(store)
+    groups = SourceCoordinator(store, merged_source("s"), OWNER, ownership_timeout=timedelta(hours=2))
+    lease = groups.get_next_partition()
+    (task.signs / "read.hold").touch()
+    driver = task.start("upkeep_in_steps.py", lease, source=merged_source("s"))
+    driver.reached("read")
+    ingest = SourceCoordinator(store, "s", "a test")
+    month = parse_interval("interval", "2013-01/P1M")
+    assert release_groups(ingest, month, 1, "ana") == [lease.key]
+    assert driver.wait() == 3, driver.text()
+    again = groups.get_next_partition()
+    assert again.key == lease.key
+    groups.give_up(again)
+    begun = partial(changing.begun, selection={}, interval=month, by="ana", why="why", now=EPOCH)
+    ingest.documents.change_view(lambda view: begun(view)[0], "ana", "why")
+    drained = drain(compact, store=store, source=merged_source("s"), spark=spark, output_root=output_root)
+    assert (drained.completed, drained.given_up) == (0, 1)
+    assert groups.partition(lease.key).available_at > store.now(), "it looks again in some minutes"
+    assert len(rows()) == 10

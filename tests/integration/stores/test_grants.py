@@ -13,7 +13,7 @@ from sqlalchemy.engine import make_url
 from airflow_coordination import SourceCoordinator
 from airflow_coordination.cli.doctor import look_at_store
 from airflow_coordination.cli.standalone import main
-from airflow_coordination.protocol.chunk_sums import ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store

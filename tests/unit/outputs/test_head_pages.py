@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.leases import Block, SourceCoordinator
-from airflow_coordination.outputs import heads
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads import pages
+from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.crash import FaultyStore
@@ -14,7 +14,7 @@ from airflow_coordination.testing.crash import FaultyStore
 
 @pytest.mark.parametrize(("number", "reads"), [(0, 1), (1, 1), (9, 1), (10, 2), (25, 3)])
 def test_pages_are_read_until_one_is_not_full(monkeypatch: pytest.MonkeyPatch, number: int, reads: int) -> None:
-    monkeypatch.setattr(heads, "PAGE", 10)
+    monkeypatch.setattr(pages, "PAGE", 10)
     store = FaultyStore(InMemoryStore(), only=("heads",))
     c = SourceCoordinator(store, "flights", "owner")
     c.create_partitions(f"{key:03}" for key in range(number))
@@ -26,11 +26,11 @@ def test_pages_are_read_until_one_is_not_full(monkeypatch: pytest.MonkeyPatch, n
 
 
 def test_a_hundred_thousand_are_ten_reads_and_one_that_finds_none() -> None:
-    assert 100_000 / heads.PAGE == 10
+    assert 100_000 / pages.PAGE == 10
 
 
 def test_pages_within_an_interval_are_filtered_by_the_store(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heads, "PAGE", 2)
+    monkeypatch.setattr(pages, "PAGE", 2)
     store = FaultyStore(InMemoryStore(), only=("heads",))
     c = SourceCoordinator(store, "flights", "owner")
     c.create_partitions(f"2013-{month:02}" for month in range(1, 13))

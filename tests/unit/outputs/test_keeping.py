@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.outputs import Collected, OutputError, collect, heads, published, published_manifests
+from airflow_coordination.outputs import Collected, OutputError, collect, published, published_manifests
+from airflow_coordination.outputs.heads import pages
 from airflow_coordination.outputs.manifests import Reference
 from airflow_coordination.outputs.merging import gathered
 from airflow_coordination.outputs.origins import Merged, Origin
@@ -119,7 +120,7 @@ def test_s21_a_block_that_is_saved_and_adds_to_a_covered_one_stays(data: Dataset
 
 def test_s21_overlays_of_all_datasets_count(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever dataset it is of, and however many pages they are on."""
-    monkeypatch.setattr(heads, "PAGE", 1)
+    monkeypatch.setattr(pages, "PAGE", 1)
     filled(data)
     for part, key in enumerate("abc"):
         compacted(data, group(part), keys=[key])

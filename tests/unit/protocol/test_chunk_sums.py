@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.protocol.chunk_sums import ChunkSums, ChunkTotals, added_up, in_order
+from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals, added_up, in_order
 from airflow_coordination.values.input_errors import InvalidInputError
 
 DAY = datetime(2013, 1, 1, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.protocol.chunk_sums import SUMMED
+from airflow_coordination.protocol.beside.chunk_sums import SUMMED
 from airflow_coordination.protocol.fields import CHUNK_FIELDS, Kind
 from airflow_coordination.stores.sql.columns import CHUNK, CHUNKS
 from airflow_coordination.stores.sql.statements.dialect import Dialect

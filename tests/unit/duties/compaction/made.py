@@ -14,7 +14,7 @@ from airflow_coordination.outputs.merging import check_walk, gathered, given_up
 from airflow_coordination.outputs.origins import Merged
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.compaction.slots import CompactionSlots
-from tests.upkeep import DATASET, SOURCE, Dataset, _write, rows_of
+from tests.upkeep import DATASET, Dataset, _write, rows_of
 
 KEEP = {"max_failures": 4}
 
@@ -50,7 +50,7 @@ def work(data: Dataset) -> list[str]:
     while (lease := groups.get_next_partition()) is not None:
         group = GroupWork.from_payload(lease.partition.payload)
         overlays = data.overlays()
-        heads = members(data.store, SOURCE, None, lease.key, group, overlays)
+        heads = members(lease.key, group, overlays, data.standing())
         present = overlays.of(lease.key)
         if group.is_given_up:
             assert given_up(lease.key, present, overlays, heads)

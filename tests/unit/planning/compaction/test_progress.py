@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from airflow_coordination.planning.compaction.progress import Amount, of_totals, progress
 from airflow_coordination.planning.compaction.search import Dataset, search
-from airflow_coordination.protocol.chunk_sums import ChunkState, ChunkTotals
+from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkTotals
 from tests.unit.planning.compaction.made import config, head
 
 

@@ -9,7 +9,7 @@ from typing import Final
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.planning.view.view import EMPTY, View
 from airflow_coordination.protocol import port
-from airflow_coordination.protocol.documents import (
+from airflow_coordination.protocol.beside.documents import (
     ABSENT,
     MAX_DOCUMENT_BYTES,
     MAX_NAME_BYTES,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from airflow_coordination.outputs.heads import head_pages
+from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.planning.view.showing import as_if_published, hiding, newest
 from airflow_coordination.planning.view.view import EMPTY, View
-from airflow_coordination.protocol.documents import ABSENT, VIEW, Document
+from airflow_coordination.protocol.beside.documents import ABSENT, VIEW, Document
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError

@@ -1,0 +1,1 @@
+"""What people say of a source beside its partitions, and what it means to those who publish."""
