@@ -161,6 +161,18 @@ CHUNK_FIELDS: Final = (
 )
 """Of the sums of a chunk, beside the source. The last one is the store's to say."""
 
+DOCUMENT_FIELDS: Final = (
+    Field("source", Kind.TEXT, "sourceIdentifier"),
+    Field("name", Kind.TEXT, "name"),
+    Field("version", Kind.NUMBER, "version"),
+    Field("content", Kind.TEXT, "content"),
+    Field("author", Kind.TEXT, "author"),
+    Field("comment", Kind.TEXT, "comment"),
+    Field("op", Kind.TEXT, "op"),
+    Field("at", Kind.TIME, "at"),
+)
+"""Of a version of a document. The last one is the store's to say."""
+
 FOLLOW_UP_FIELDS: Final = (
     Field("source", Kind.TEXT, "sourceIdentifier"),
     Field("key", Kind.TEXT, "sourcePartitionKey"),

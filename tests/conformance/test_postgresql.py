@@ -9,7 +9,16 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
 
 from airflow_coordination.stores import open_store
-from airflow_coordination.stores.sql.columns import AUDIT, CHUNKS, FOLLOW_UPS, HEADS, HISTORY, PARTITIONS, SOURCES
+from airflow_coordination.stores.sql.columns import (
+    AUDIT,
+    CHUNKS,
+    DOCUMENTS,
+    FOLLOW_UPS,
+    HEADS,
+    HISTORY,
+    PARTITIONS,
+    SOURCES,
+)
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.conformance import StoreConformance
 from airflow_coordination.testing.conformance.kit import StoreFactory
@@ -34,7 +43,7 @@ def emptied(database: str) -> Iterator[str]:
     yield database
     engine = create_engine(make_url(database))
     with engine.begin() as connection:
-        for table in (PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHUNKS):
+        for table in (PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHUNKS, DOCUMENTS):
             connection.execute(text(f"DELETE FROM {table}"))
     engine.dispose()
 

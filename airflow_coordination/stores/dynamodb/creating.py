@@ -130,7 +130,7 @@ class Creating:
             if existing is not None and not steps.is_new(existing, write.op):
                 return _found(existing, new, write.op)
             waits = unfinished(new, partial(status_in, found))
-            after = steps.create(existing, new, write.source, write.op, now, ordinal, waits)
+            after = steps.create(existing, new, write.source, write.op, now, ordinal, waits, write.branch)
             assert after is not None
             on_parents = [
                 stamp(write.source, parent, write.op) if parent in waits else still_finished(write.source, parent)
@@ -138,7 +138,8 @@ class Creating:
             ]
             edges = [edge(write.source, parent, new.key) for parent in new.parents]
             own = {"Put": self._put_of(existing, after, now)}
-            if self._partitions.table.transact(call, [own, *on_parents, *edges]) is None:
+            others = [*on_parents, *edges, *_member(after)]
+            if self._partitions.table.transact(call, [own, *others]) is None:
                 if not waits:
                     self._fresh.append(_Fresh(after.ordinal, after.source, after.key, after.token, now))
                 return Created(created=1)
@@ -152,7 +153,7 @@ class Creating:
         existing: Partition | None = None
         for _ in range(_TRIES):
             now = self._partitions.moment().now
-            after = steps.create(existing, new, write.source, write.op, now, ordinal)
+            after = steps.create(existing, new, write.source, write.op, now, ordinal, (), write.branch)
             if after is None and existing is not None:
                 return _found(existing, new, write.op)
             refusal = self._put(call, existing, after, now) if after else None
@@ -165,7 +166,10 @@ class Creating:
 
     def _put(self, call: Call, existing: Partition | None, after: Partition, now: datetime) -> Refusal | None:
         """Put a new item, or one in the place of a tombstone; return the refusal, if it was refused."""
-        answer = self._partitions.table.attempt(call, "put_item", **self._put_of(existing, after, now))
+        own, table = self._put_of(existing, after, now), self._partitions.table
+        if after.branch is not None:
+            return table.transact(call, [{"Put": own}, *_member(after)])
+        answer = table.attempt(call, "put_item", **own)
         return answer if isinstance(answer, Refusal) else None
 
     @staticmethod
@@ -176,6 +180,10 @@ class Creating:
             same = Attr(it.TOKEN).eq(existing.token) & Attr(it.CREATE_OP).eq(existing.create_op)
             condition = Attr(it.DELETED).exists() & same
         return put({**it.encode(after, now), it.VERSION: after.token}, condition)
+
+
+def _member(after: Partition) -> list[dict[str, Any]]:
+    return [] if after.branch is None else [it.member(after)]
 
 
 def _found(existing: Partition, new: NewPartition, op: str) -> Created:

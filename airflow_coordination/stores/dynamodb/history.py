@@ -25,7 +25,7 @@ from airflow_coordination.protocol.writes import Adopt, Begin, End
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.expressions import put, query
-from airflow_coordination.stores.dynamodb.keys import HISTORY, INDEX, belonging, part_key, parts_between
+from airflow_coordination.stores.dynamodb.keys import HISTORY, INDEX, belonging, newest_first, part_key, parts_between
 from airflow_coordination.stores.dynamodb.requests import Remembered, Table
 from airflow_coordination.values.accounting import left_by_end
 from airflow_coordination.values.fence import RING_SIZE, Ending
@@ -37,7 +37,6 @@ log = logging.getLogger(__name__)
 
 _ROW: Final = it.PLACE
 """Holds the row as JSON: one of the attributes that the index repeats, from which a source's rows are read."""
-_DIGITS: Final = 19
 
 
 class History:
@@ -128,11 +127,11 @@ class History:
         }
         return {
             it.SOURCE: place,
-            it.KEY: part_key(row.key, f"{_newest_first(ending.fence.token)}|{nonce}"),
+            it.KEY: part_key(row.key, f"{newest_first(ending.fence.token)}|{nonce}"),
             it.READABLE_KEY: row.key,
             it.LAST_OP: ending.op,  # says that the item is ours
             it.COMBINATION: place,
-            it.STANDING: f"{_newest_first(to_micros(ending.at))}|{_newest_first(ending.fence.token)}",
+            it.STANDING: f"{newest_first(to_micros(ending.at))}|{newest_first(ending.fence.token)}",
             it.EXPIRATION: int((ending.at + retention).timestamp()),
             _ROW: json.dumps({name: value for name, value in content.items() if value}, separators=(",", ":")),
         }
@@ -154,7 +153,3 @@ def _decoded(source: str, item: it.Item) -> PastTenure:
     record = TenureEnded(said.get("error"), said.get("rows", 0), said.get("bytes", 0))
     owner, details, totals = said.get("owner"), said.get("details"), said.get("accounting")
     return Row(source, it.key_of(item), said["entry"], owner, details, since, record, totals).past_tenure()
-
-
-def _newest_first(number: int) -> str:
-    return f"{10**_DIGITS - 1 - number:0{_DIGITS}}"

@@ -10,6 +10,7 @@ from typing import Final
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import BranchCounts
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.stores.calls import Call
@@ -23,11 +24,16 @@ from airflow_coordination.stores.dynamodb.keys import (
     DELAYED,
     FRESH,
     INDEX,
+    LARGE,
+    LAST_CHARACTER,
     PARKED,
+    belonging,
     blocked,
     combination,
     created_at,
     instant,
+    member_key,
+    members_prefix,
     stored_key,
 )
 from airflow_coordination.stores.dynamodb.partitions import Partitions
@@ -121,6 +127,10 @@ class Looking:
         return now - due if due is not None and due <= now else None
 
 
+def _runs_in(partition: Partition, branch: int) -> bool:
+    return partition.branch == branch and not partition.deleted
+
+
 MOST_ROWS: Final = 5_000
 """Rows of the index that are put in order; of a status with more partitions, the table itself soon shows a page
 full. They are about 130 read units."""
@@ -156,6 +166,39 @@ class Listing:
             if len(page) >= limit:
                 break
         return page
+
+    def branch(self, call: Call, source: str, branch: int, after: str | None, limit: int) -> list[Partition]:
+        """Return up to ``limit`` partitions that run in a branch, with a key above ``after``."""
+        found: list[Partition] = []
+        for keys in self._members(call, source, branch, after, min(limit, self._partitions.BATCH)):
+            items = self._table.get_many(call, [it.typed(it.lease_key(source, key)) for key in keys])
+            read = {it.key_of(item): item for item in items}
+            some = (self._partitions.decode(call, read[key]) for key in keys if key in read)
+            found += (each for each in some if _runs_in(each, branch))
+            if len(found) >= limit:
+                break
+        return found[:limit]
+
+    def branch_counts(self, call: Call, source: str, branch: int) -> BranchCounts:
+        """Return how far the partitions of a branch are, each read as it is."""
+        found: list[Partition] = []
+        for keys in self._members(call, source, branch, None, self._partitions.BATCH):
+            some = self._partitions.some(call, source, keys)
+            found += (each for each in some.values() if _runs_in(each, branch))
+        completed = sum(each.status is COMPLETED for each in found)
+        return BranchCounts(len(found), completed, sum(each.parked for each in found))
+
+    def _members(self, call: Call, source: str, branch: int, after: str | None, size: int) -> Iterator[list[str]]:
+        """Yield the keys of all that was ever put into a branch, in their order, some at a time.
+
+        :param size: how many at a time.
+        """
+        first = members_prefix(branch)
+        last = member_key(branch, after) if after else first
+        condition = Key(it.SOURCE).eq(belonging(source, LARGE)) & Key(it.KEY).between(last, first + LAST_CHARACTER)
+        for page in self._table.pages(call, None, ConsistentRead=True, **query(condition)):
+            keys = [str(item[it.READABLE_KEY]) for item in page if item[it.KEY] != last]
+            yield from (keys[begin : begin + size] for begin in range(0, len(keys), size))
 
     def _keys(
         self, call: Call, source: str, status: PartitionStatus, after: str | None, parked: bool | None

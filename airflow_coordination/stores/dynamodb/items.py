@@ -18,11 +18,14 @@ from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.stores.dynamodb.keys import (
     CRASHED,
     DELAYED,
+    LARGE,
     REOPENED,
+    belonging,
     blocked,
     check_item,
     combination,
     instant,
+    member_key,
     parse_instant,
     parse_place,
     place_of,
@@ -131,6 +134,16 @@ def encode(partition: Partition, now: datetime) -> Item:
     if partition.blocked:
         item[AVAILABLE] = NEVER
     return {name: value for name, value in item.items() if value is not None}
+
+
+def member(partition: Partition) -> dict[str, Any]:
+    """Return the put that says in which branch a partition was put, beside the write that puts it there.
+
+    Nobody takes it away: whether the partition runs there still, it says itself.
+    """
+    assert partition.branch is not None, "asked for by whoever puts it into one"
+    place = {SOURCE: belonging(partition.source, LARGE), KEY: member_key(partition.branch, partition.key)}
+    return {"Put": {"Item": typed({**place, READABLE_KEY: partition.key})}}
 
 
 def _standing(partition: Partition, place: str, now: datetime) -> Item:

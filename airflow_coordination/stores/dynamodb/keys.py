@@ -25,8 +25,10 @@ MAX_SORT_KEY_BYTES: Final = 1024
 SEPARATOR: Final = "\x00"
 """Lower than everything a key may contain, so that items of one partition stay together and keys keep their order."""
 _PART_OWNER_BYTES: Final = MAX_SORT_KEY_BYTES - len(SEPARATOR) - MAX_DATASET_BYTES
+_DIGITS: Final = 19
+"""Of a number in a sort key."""
 _KEPT_BYTES: Final = 512
-_LAST_CHARACTER: Final = "\U0010ffff"
+LAST_CHARACTER: Final = "\U0010ffff"
 
 INDEX: Final = "source-status"
 """The table's one index."""
@@ -37,6 +39,12 @@ CHUNKS: Final = "CHUNKS"
 FOLLOWED: Final = "FOLLOWED"
 """Says that something was said to follow a parking in a source; beside its large texts, whose keys all have a
 separator in them, because policies of before allow that place."""
+DOCUMENT_NAMES: Final = "\x00document\x00"
+"""What the keys of the newest numbers of documents begin with, beside the source's large texts."""
+DOCUMENT_VERSIONS: Final = "\x00version\x00"
+"""What those of their versions begin with, there."""
+BRANCH_MEMBERS: Final = "\x00branch\x00"
+"""What those of the partitions begin with that were put into a branch, there."""
 PAUSE: Final = "PAUSE"
 """Beside a source's audit, whose keys all have a separator in them."""
 STORE_SOURCE: Final = "airflow_coordination|STORE"
@@ -66,7 +74,7 @@ def parts_prefix(key: str) -> str:
 def parts_between(key: str) -> tuple[str, str]:
     """Return the bounds of the sort keys of all that belongs to a partition, and to no other one."""
     prefix = parts_prefix(key)
-    return prefix + "\x01", prefix + _LAST_CHARACTER * (MAX_DATASET_BYTES // len(_LAST_CHARACTER.encode()))
+    return prefix + "\x01", prefix + LAST_CHARACTER * (MAX_DATASET_BYTES // len(LAST_CHARACTER.encode()))
 
 
 def _shortened(key: str, limit: int) -> str:
@@ -77,9 +85,25 @@ def _shortened(key: str, limit: int) -> str:
     return kept + 2 * SEPARATOR + hashlib.sha256(encoded).hexdigest()  # two: apart from the parts of the key ``kept``
 
 
+def members_prefix(branch: int) -> str:
+    """Return what the sort keys of all that say a partition was put into a branch begin with."""
+    return f"{BRANCH_MEMBERS}{branch:0{_DIGITS}}{SEPARATOR}"
+
+
+def member_key(branch: int, key: str) -> str:
+    """Return the sort key of what says that a partition was put into a branch; they are in the order of the keys."""
+    prefix = members_prefix(branch)
+    return prefix + _shortened(key, MAX_SORT_KEY_BYTES - len(prefix))
+
+
 def belonging(source: str, kind: str) -> str:
     """Return the identifier under which a source's head records, audit, large texts or counts lie."""
     return f"{source}|{kind}"
+
+
+def newest_first(number: int) -> str:
+    """Return a number as text that sorts the greatest first."""
+    return f"{10**_DIGITS - 1 - number:0{_DIGITS}}"
 
 
 CRASHED: Final = "!"

@@ -35,7 +35,7 @@ from airflow_coordination.protocol.side_writes import (
 from airflow_coordination.protocol.writes import SetInterval
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.dynamodb import changes
-from airflow_coordination.stores.dynamodb import chunks as sums
+from airflow_coordination.stores.dynamodb.beside import chunks as sums
 from airflow_coordination.stores.dynamodb.children import Children
 from airflow_coordination.stores.dynamodb.expressions import delete, query, update
 from airflow_coordination.stores.dynamodb.index_reads import Listing
@@ -291,18 +291,37 @@ def _put_heads(record: PutHeads, table: Table, now: datetime) -> Iterator[dict[s
 @_puts.register
 def _empty_heads(record: EmptyHeads, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
     """Yield what a retract empties. While the partition is as its condition says, no ending moves a head record."""
-    yield from (head_put(retracted(head), now) for head in _all_heads(table, record))
+    yield from (head_put(retracted(head), now) for head in _meant(table, record))
 
 
-def _all_heads(table: Table, record: EmptyHeads) -> list[HeadRecord]:
-    found = heads(table, record.source, None, record.key, None, MAX_TRANSACTION, None)
-    if len(found) > MAX_TRANSACTION - _ITSELF:
-        problem = f"it has published to more than {MAX_TRANSACTION - _ITSELF} datasets"
-        remedy = (
-            f"DynamoDB writes {MAX_TRANSACTION} items at once. Reset it, and let what it publishes anew replace them"
-        )
-        raise PartitionUpdateError("retract", record.key, f"{problem}, and {remedy}")
-    return found
+def _meant(table: Table, record: EmptyHeads) -> list[HeadRecord]:
+    """Return the head records that are emptied: all of the partition, or those that are named."""
+    if record.datasets is None:
+        found = heads(table, record.source, None, record.key, None, MAX_TRANSACTION, None)
+        _check_emptied(record, len(found))
+        return found
+    named = set(record.datasets)
+    _check_emptied(record, len(named))
+    place = belonging(record.source, HEADS)
+    keys = [typed({SOURCE: place, KEY: part_key(record.key, dataset)}) for dataset in named]
+    items = table.get_many(Call("read head records", writes=False), keys) if keys else ()
+    return [_head(record.source, item) for item in items]
+
+
+def _check_emptied(record: EmptyHeads, number: int) -> None:
+    """Refuse to empty more head records than go into one transaction.
+
+    :raises PartitionUpdateError: naming the ways out.
+    """
+    most = MAX_TRANSACTION - _ITSELF
+    if number <= most:
+        return
+    if record.datasets is not None:
+        problem = f"{number} head records are named, and DynamoDB writes {MAX_TRANSACTION} items at once"
+        raise PartitionUpdateError("retract", record.key, f"{problem}. Name {most} at a time")
+    problem = f"it has published to more than {most} datasets"
+    remedy = f"DynamoDB writes {MAX_TRANSACTION} items at once. Reset it, and let what it publishes anew replace them"
+    raise PartitionUpdateError("retract", record.key, f"{problem}, and {remedy}")
 
 
 @_puts.register

@@ -205,6 +205,8 @@ def act(partitions: Partitions, write: Act) -> Answer:
         if seen is None or after is None:
             return Answer(False, seen)
         others, change = beside(partitions.table, ACT.records(write), at.now), changes.replace(seen, after, at)
+        if after.branch is not None:
+            others.append(it.member(after))
         if after.cleaned_up:  # its tombstone is forgotten one day, and whose parent it was then means nothing
             others += Children(partitions).forgetting(call, write.source, write.key)
         refusal: Refusal | int | None
@@ -234,6 +236,8 @@ def place(partitions: Partitions, parkings: Parkings, write: Place) -> Answer:
         del texts["accounting_text"]
     sets, others = stored(write.source, write.key, after.last_op, texts)
     others += beside(partitions.table, PLACE.records(write), at.now)
+    if after.branch is not None:
+        others.append(it.member(after))
     check_together(call, write.key, len(write.heads), others)
     bare = changes.replace(seen, replace(after, progress_text=None, staged=(), accounting_text=None), at)
     change = Change(bare.sets | sets, bare.condition)

@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Key
 
+from airflow_coordination.protocol.beside.documents import Document, SetDocument
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.port import BranchCounts, StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -32,6 +33,7 @@ from airflow_coordination.stores.calls import THROUGH_OVERLAYS, THROUGH_VIEWS, C
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb import steps
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
+from airflow_coordination.stores.dynamodb.beside import documents as kept
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
@@ -116,6 +118,8 @@ class DynamoDBStore(Beside):
             head_intervals=self,
             enabling=self,
             chunks=self,
+            documents=self,
+            branches=self,
         )
 
     @property
@@ -337,6 +341,36 @@ class DynamoDBStore(Beside):
         self._ready()
         call = Call("list partitions", writes=False)
         return self._listing.page(call, source, status, after, limit, parked)
+
+    def branch_counts(self, source: str, branch: int) -> BranchCounts:
+        """Return how far the partitions of a branch are; see :meth:`branch_partitions` for what that reads."""
+        self._ready()
+        return self._listing.branch_counts(Call("count the partitions of a branch", writes=False), source, branch)
+
+    def branch_partitions(self, source: str, branch: int, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return partitions that run in a branch, by key in byte order."""
+        self._ready()
+        return self._listing.branch(Call("list partitions", writes=False), source, branch, after, limit)
+
+    def document(self, source: str, name: str) -> Document | None:
+        """Return the newest version of a document."""
+        self._ready()
+        return kept.document(self.table, source, name)
+
+    def set_document(self, write: SetDocument) -> bool:
+        """Write the next version of a document if the newest one is the one seen."""
+        self._ready()
+        return kept.set_document(self.table, write)
+
+    def document_history(self, source: str, name: str, before: int | None = None, limit: int = 100) -> list[Document]:
+        """Return versions of a document, the newest first."""
+        self._ready()
+        return kept.document_history(self.table, source, name, before, limit)
+
+    def documents(self, source: str) -> list[Document]:
+        """Return the newest version of each document of a source, by name."""
+        self._ready()
+        return kept.documents(self.table, source)
 
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order.

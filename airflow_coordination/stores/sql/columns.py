@@ -16,8 +16,10 @@ from enum import IntEnum
 from typing import Any, Final, Generic, TypeVar
 
 from airflow_coordination.protocol.beside.chunk_sums import SUMMED, ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.fields import (
     CHUNK_FIELDS,
+    DOCUMENT_FIELDS,
     FOLLOW_UP_FIELDS,
     HEAD_FIELDS,
     HEAD_KEY,
@@ -69,6 +71,7 @@ AUDIT: Final = "coordination_audit"
 HISTORY: Final = "coordination_history"
 FOLLOW_UPS: Final = "coordination_follow_ups"
 CHUNKS: Final = "coordination_chunks"
+DOCUMENTS: Final = "coordination_documents"
 CHILDREN: Final = "coordination_children"
 """Who names whom as a parent, to find a parent's children; whether one still waits stands in its own row."""
 META: Final = "coordination_meta"
@@ -98,6 +101,9 @@ FOLLOW_UP: Final = ", ".join(field.column for field in FOLLOW_UP_FIELDS)
 
 CHUNK: Final = ", ".join(field.column for field in CHUNK_FIELDS)
 """The select list that :func:`chunk_of` reads."""
+
+DOCUMENT: Final = ", ".join(field.column for field in DOCUMENT_FIELDS)
+"""The select list that :func:`document_of` reads."""
 
 TENURE: Final = ", ".join(field.column for field in TENURE_FIELDS)
 """The select list that :func:`past_tenure_of` reads."""
@@ -146,6 +152,7 @@ _partition = _Decoder(Partition, PARTITION_FIELDS)
 _head = _Decoder(HeadRecord, HEAD_FIELDS)
 _past_tenure = _Decoder(PastTenure, TENURE_FIELDS)
 _follow_up = _Decoder(FollowUp, FOLLOW_UP_FIELDS)
+_document = _Decoder(Document, DOCUMENT_FIELDS)
 _chunk = _Decoder(ChunkSums, CHUNK_FIELDS)
 _WIDTH: Final = len(PARTITION_FIELDS)
 
@@ -176,6 +183,11 @@ def follow_up_of(row: Sequence[Any]) -> FollowUp:
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:
     """Return the ended tenure in a row of ``TENURE``."""
     return _past_tenure(row)
+
+
+def document_of(row: Sequence[Any]) -> Document:
+    """Return the version of a document in a row of ``DOCUMENT``."""
+    return _document(row)
 
 
 def chunk_of(row: Sequence[Any]) -> ChunkSums:

@@ -15,6 +15,7 @@ from airflow_coordination.stores.sql.columns import (
     AUDIT,
     CHILDREN,
     CHUNKS,
+    DOCUMENTS,
     FOLLOW_UPS,
     HEADS,
     HISTORY,
@@ -71,6 +72,7 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
         *_on("table", FOLLOW_UPS, "SELECT", "INSERT", "DELETE"),
         *_on("table", CHILDREN, "SELECT", "INSERT"),
         *_on("table", CHUNKS, "SELECT", "INSERT", "UPDATE", "DELETE"),
+        *_on("table", DOCUMENTS, "SELECT", "INSERT"),
         *_on("sequence", PAGE_SEQUENCE, "USAGE"),
     ),
     SqlRole.READER: (
@@ -78,7 +80,7 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
         *_on("schema", "", "USAGE"),
         *(
             Right("SELECT", "table", table)
-            for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHILDREN, CHUNKS)
+            for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHILDREN, CHUNKS, DOCUMENTS)
         ),
     ),
 }

@@ -43,6 +43,9 @@ BLOCKED: Final = "waits_for IS NOT NULL"
 STRAGGLERS: Final = "awaited_op IS NOT NULL AND source_partition_status = 'COMPLETED'"
 """What has finished, and somebody may still wait for it: older code has written its end."""
 
+IN_A_BRANCH: Final = "branch IS NOT NULL AND deleted = 0"
+"""What runs in a branch."""
+
 VIEWS: Final = (
     Index(
         "coordination_partitions_status",
@@ -67,6 +70,12 @@ FOLLOWED: Final = (
     ),
 )
 """What is parked, and something is still to follow."""
+
+
+BRANCHES: Final = (
+    Index("coordination_partitions_branch", "source_identifier, branch, source_partition_key", IN_A_BRANCH),
+)
+"""The partitions of a branch; empty where there is none."""
 
 
 def creation(index: Index, how: str = "") -> str:

@@ -169,6 +169,7 @@ class PostgresStore(SqlStore):
         return {
             "source": write.source,
             "op": write.op,
+            "branch": write.branch,
             "keys": of_texts(new.key for _, new in by_key),
             "payloads": of_texts(new.payload_text for _, new in by_key),
             "priorities": of_numbers(new.priority for _, new in by_key),

@@ -10,16 +10,18 @@ from functools import cache
 from typing import Any
 
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
-from airflow_coordination.protocol.port import AUDITED
+from airflow_coordination.protocol.port import AUDITED, BranchCounts
 from airflow_coordination.protocol.results import HeadRecord, Outlook
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.sql.columns import (
     chunk_of,
     chunk_totals_of,
+    document_of,
     follow_up_of,
     head_of,
     moment,
@@ -31,6 +33,7 @@ from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
 from airflow_coordination.stores.sql.statements import acquire, create, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
+from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus
@@ -232,6 +235,32 @@ class SqlReading(ABC):
         call, named = Call("add up sums of chunks", source, writes=False), {"source": source, "dataset": dataset}
         rows = self.ask(call, sums.totals, named, one_dataset=dataset is not None)
         return [chunk_totals_of(row) for row in rows]
+
+    def document(self, source: str, name: str) -> Document | None:
+        """Return the newest version of a document."""
+        return next(iter(self.document_history(source, name, limit=1)), None)
+
+    def document_history(self, source: str, name: str, before: int | None = None, limit: int = 100) -> list[Document]:
+        """Return versions of a document, the newest first."""
+        given = {"source": source, "name": name, "before": before, "limit": limit}
+        statement = self.statement(kept.versions, before=before is not None)
+        return [document_of(row) for row in self.execute(Call("read a document", name, writes=False), statement, given)]
+
+    def documents(self, source: str) -> list[Document]:
+        """Return the newest version of each document of a source, by name."""
+        call, statement = Call("read the documents", source, writes=False), self.statement(kept.newest_of_all)
+        return [document_of(row) for row in self.execute(call, statement, {"source": source})]
+
+    def branch_counts(self, source: str, branch: int) -> BranchCounts:
+        """Return how far the partitions of a branch are."""
+        call, given = Call("count the partitions of a branch", writes=False), {"source": source, "branch": branch}
+        [row] = self.execute(call, self.statement(kept.branch_counts), given)
+        return BranchCounts(*map(int, row))
+
+    def branch_partitions(self, source: str, branch: int, after: str | None, limit: int) -> Sequence[Partition]:
+        """Return partitions that run in a branch, by key in byte order."""
+        given = {"source": source, "branch": branch, "after": after or "", "limit": limit}
+        return self._partitions(kept.branch_partitions, given)
 
     def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""

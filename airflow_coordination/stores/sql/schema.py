@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Final
 from airflow_coordination.stores.calls import Call, StoreFacts, check, no_schema
 from airflow_coordination.stores.sql.columns import META
 from airflow_coordination.stores.sql.database import Database
-from airflow_coordination.stores.sql.indexes import FAMILIES, FOLLOWED, VIEWS, build_beside_writers, shut_writers_out
+from airflow_coordination.stores.sql.indexes import (
+    BRANCHES,
+    FAMILIES,
+    FOLLOWED,
+    VIEWS,
+    build_beside_writers,
+    shut_writers_out,
+)
 from airflow_coordination.stores.sql.statements import read
 from airflow_coordination.values.names import COPY
 
@@ -56,7 +63,7 @@ def set_up(database: Database, description: str) -> StoreFacts:
             _write_facts(connection, facts)
     with database.beside_writers() as connection:
         if connection is not None:  # their columns are new, and writers need not wait for them
-            build_beside_writers(connection, (*FAMILIES, *FOLLOWED))
+            build_beside_writers(connection, (*FAMILIES, *FOLLOWED, *BRANCHES))
     return read_facts(database, description)
 
 

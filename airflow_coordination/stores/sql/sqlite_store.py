@@ -62,7 +62,7 @@ class SqliteStore(SqlStore):
         """Insert a page in one transaction, in which the parents are judged; nobody changes them meanwhile."""
         self._ready()
         by_key = {new.key: new for new in page}
-        place = {"source": write.source, "op": write.op}
+        place = {"source": write.source, "op": write.op, "branch": write.branch}
         with self.database.transaction(call) as run:
             keys = {**place, "keys": json.dumps(list(by_key))}
             absent = [by_key[key] for (key,) in run(self.statement(create.absent), keys)]
@@ -93,8 +93,9 @@ class SqliteStore(SqlStore):
         release = self.statement(create.release, self.database.dialect)
         return run(release, self.timed({"source": source, "parent": parent}))
 
-    def _page(self, write: Create, page: list[NewPartition]) -> dict[str, str]:
-        return {"source": write.source, "op": write.op, "page": json.dumps([_row(new) for new in page])}
+    def _page(self, write: Create, page: list[NewPartition]) -> dict[str, Any]:
+        rows = json.dumps([_row(new) for new in page])
+        return {"source": write.source, "op": write.op, "branch": write.branch, "page": rows}
 
     def carry_out(self, call: Call, step: Step) -> Rows:
         """Execute a step and write its records: in one transaction, if there are any."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -22,6 +23,7 @@ from airflow_coordination.protocol.rules import (
     RULES,
 )
 from airflow_coordination.protocol.side_writes import (
+    EmptyHeads,
     PutHeads,
     Record,
     of_forgetting,
@@ -115,9 +117,17 @@ def set_pause(write: SetPause) -> dict[str, Any]:
     return parameters(write) | {"seen_op": write.seen or ""}
 
 
+def empty(record: EmptyHeads) -> dict[str, Any]:
+    """Return the parameters of what empties head records: of some datasets, or of all."""
+    named = None if record.datasets is None else json.dumps(record.datasets)
+    return parameters(record) | {"datasets": named}
+
+
 def rows(record: Record) -> list[dict[str, Any]]:
     """Return the parameters of a record, of each row that it writes."""
-    return [head(each) for each in record.heads] if isinstance(record, PutHeads) else [parameters(record)]
+    if isinstance(record, PutHeads):
+        return [head(each) for each in record.heads]
+    return [empty(record)] if isinstance(record, EmptyHeads) else [parameters(record)]
 
 
 def together(record: Record) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, in_order
+from airflow_coordination.protocol.beside.documents import SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import StoreParts
@@ -48,6 +49,7 @@ from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, keep_out_before, read_facts, set_up
 from airflow_coordination.stores.sql.statements import acquire, create, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
+from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.step import parameters
 from airflow_coordination.stores.sql.steps import (
     Step,
@@ -154,6 +156,8 @@ class SqlStore(SqlReading):
             head_intervals=self,
             enabling=self,
             chunks=self,
+            documents=self,
+            branches=self,
         )
 
     @property
@@ -411,6 +415,14 @@ class SqlStore(SqlReading):
     def forget_chunks(self, source: str, dataset: str) -> None:
         """Remove all sums of a dataset."""
         self.ask(Call("forget sums of chunks", source), sums.forget, {"source": source, "dataset": dataset})
+
+    def set_document(self, write: SetDocument) -> bool:
+        """Write the next version of a document if the newest one is the one seen."""
+        call, given = Call("write a document", write.name), parameters(write)
+        if self.ask(call, kept.put, given):
+            return True
+        found = self.execute(replace(call, writes=False), self.statement(kept.written), given)
+        return any(op == write.op for (op,) in found)
 
     def set_interval(self, write: SetInterval) -> bool:
         """Give a head record an interval if it is as it was seen, audited in the same step."""

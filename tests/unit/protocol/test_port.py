@@ -58,7 +58,8 @@ def test_our_stores_are_their_parts_themselves(url: str, lacks: set[str], tmp_pa
 @pytest.mark.parametrize(("retention", "more"), [(None, set()), (timedelta(days=1), {"history"})])
 def test_dynamodb_has_a_history_where_it_is_asked_for_and_no_fused_step(retention, more) -> None:
     store = DynamoDBStore(DynamoDBOptions(table_name="t", history_retention=retention))
-    assert there(store) == {"pauses", "follow_ups", "enabling", "chunks", "head_intervals"} | more
+    parts = {"pauses", "follow_ups", "enabling", "chunks", "head_intervals", "documents", "branches"}
+    assert there(store) == parts | more
 
 
 @pytest.mark.parametrize("name", NAMES)

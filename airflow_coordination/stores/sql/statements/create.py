@@ -19,15 +19,16 @@ PLACES_PER_PAGE: Final = 1 << 20
 NEW: Final = (
     "source_identifier, source_partition_key, source_partition_status, payload, priority, ordinal, rank,"
     " closed_count, failures, lost_leases, available_at, created_at, updated_at, token, nonce,"
-    " last_op, create_op, generation, confirmed, deleted, ready, position"
+    " last_op, create_op, generation, confirmed, deleted, ready, position, branch"
 )
-_GIVEN: Final = ("payload_text", "available_at", "created_at", "updated_at", "parents", "waits_for")
+_BRANCH: Final = "CAST(:branch AS BIGINT)"
+_GIVEN: Final = ("payload_text", "branch", "available_at", "created_at", "updated_at", "parents", "waits_for")
 _FORGOTTEN: Final = ", ".join(
     f"{field.column} = NULL" for field in PARTITION_FIELDS if field.optional and field.name not in _GIVEN
 )
 REVIVED: Final = (
     "source_partition_status = 'UNASSIGNED', rank = 2, closed_count = 0, failures = 0, lost_leases = 0,"
-    f" {_FORGOTTEN}, last_op = :op, create_op = :op, generation = :op, confirmed = 0, deleted = 0,"
+    f" {_FORGOTTEN}, branch = {_BRANCH}, last_op = :op, create_op = :op, generation = :op, confirmed = 0, deleted = 0,"
     " timed = NULL, due_at = NULL"
 )
 _WITHOUT_PARENTS: Final = f"ready = {Ready.FRESH:d}, parents = NULL, waits_for = NULL"
@@ -39,7 +40,7 @@ def fresh(now: str, ordinal: str, *, ready: str = f"{Ready.FRESH:d}", available:
     :param available: from when on it can be acquired, ``None`` = at once.
     """
     return f""":source, given.key, 'UNASSIGNED', given.payload, given.priority, {ordinal}, 2, 0, 0, 0,
-        {available or now}, {now}, {now}, 0, '', :op, :op, :op, 0, 0, {ready}, {ordinal}"""
+        {available or now}, {now}, {now}, 0, '', :op, :op, :op, 0, 0, {ready}, {ordinal}, {_BRANCH}"""
 
 
 def next_page() -> str:

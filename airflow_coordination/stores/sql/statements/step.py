@@ -56,7 +56,7 @@ _PARTS: Final[Mapping[type, tuple[str, ...]]] = {
     Partition: ("status", "token", "nonce", "last_op", "awaited_op"),
 }
 """What is given of a value that has more: of a partition that a person saw, what their action is conditioned on."""
-_FOR_RECORDS: Final = frozenset({"heads", "then", "keeps", "kept_accounting"})
+_FOR_RECORDS: Final = frozenset({"heads", "then", "keeps", "kept_accounting", "datasets"})
 """What a statement is not given: what is made of it is written beside, if anything."""
 _FOR_THE_TEXT: Final = frozenset({"clear_staged", "completes", "delay", "new_first", "may_miss", "same_try"})
 """What it is not given because its text, or another parameter, says it."""

@@ -285,6 +285,7 @@ def _empty_heads(dialect: Dialect, *, inside: bool) -> str:
     return f"""UPDATE {HEADS} SET blocks = '[]', row_count = 0, byte_count = 0, published_at = {dialect.now},
         accounting = NULL
         WHERE source_identifier = :source AND source_partition_key = :key
+        AND (CAST(:datasets AS TEXT) IS NULL OR {dialect.among("dataset", ":datasets")})
         {"AND EXISTS (SELECT 1 FROM done)" if inside else ""}"""
 
 

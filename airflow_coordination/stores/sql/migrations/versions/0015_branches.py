@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
+from airflow_coordination.stores.sql.indexes import BRANCHES, creation
 from airflow_coordination.stores.sql.migrations.tables import give_rights_like_partitions, text_in_byte_order
 
 revision = "0015"
@@ -24,4 +25,7 @@ def upgrade() -> None:
         sa.Column("op", sa.Text, nullable=False),
         sa.Column("at", sa.BigInteger, nullable=False),
     )
+    if op.get_bind().dialect.name != "postgresql":
+        for index in BRANCHES:  # on PostgreSQL they are built afterwards, beside the writers (``schema.py``)
+            op.execute(creation(index))
     give_rights_like_partitions("coordination_documents", "INSERT")
