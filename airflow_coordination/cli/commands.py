@@ -14,11 +14,13 @@ from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.cli.subcommands import (
     acting,
     compaction,
+    hiding,
     intervals,
     looking,
     moving,
     outputs,
     roles,
+    timeline,
     upkeep,
     watching,
 )
@@ -204,6 +206,17 @@ _SET_INTERVAL: Final = (
     _option("--by", help="Who does it (default: the account you are logged in with)"),
     _option("--dry-run", action="store_true", help="Show what would be set and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
+    OUTPUT,
+)
+_DATASET: Final = _option("--dataset", required=True, help="The dataset")
+_HIDE: Final = (
+    SOURCE,
+    PREFIX,
+    _DATASET,
+    _option("interval", help="Such as 2013-01/P1M: what lies in it"),
+    _option("--why", help="With --yes: the reason, kept in the history"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("-y", "--yes", action="store_true", help="Do it; without, it is only shown"),
     OUTPUT,
 )
 _ENABLE: Final = (
@@ -421,6 +434,20 @@ OUTPUTS_COMMANDS: Final = (
         "Say of which time rows are that were published before anybody said it",
         intervals.set_interval,
         _SET_INTERVAL,
+    ),
+    Command(
+        "timeline",
+        "Which stretches of a dataset are there, missing, hidden, or only in a branch",
+        timeline.timeline,
+        (*_NAMED, _DATASET, _option("--interval", help="Only of this one, such as 2013-01/P1M")),
+    ),
+    Command("hide", "Show what would vanish from readers' sight, and hide it with --yes", hiding.hide, _HIDE),
+    Command("restore", "Show what would come back, and restore it with --yes", hiding.restore, _HIDE),
+    Command(
+        "history",
+        "Who has changed what readers see of a source, when and why",
+        timeline.history,
+        (*_NAMED, _option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)")),
     ),
 )
 GROUPS: Final = {

@@ -1,4 +1,4 @@
-"""Letting originals go: what stands in the way of keeping code out that knows no overlays (promise S16)."""
+"""Keeping code out that knows no overlays, or no branches and no hidden intervals: what is in the way (S16)."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import Enabling, PartitionStore, parts_of
+from airflow_coordination.protocol.remedies import of_store, shell_of
 from airflow_coordination.values.input_errors import InvalidKeyError, SettingsError, shown
 from airflow_coordination.values.names import UPKEEP, check_upkeep, split_source
 
@@ -24,6 +25,18 @@ def enabling_of(store: PartitionStore) -> Enabling:
         problem = "cannot keep older code out, so originals stay"
         raise SettingsError("store", store.description, problem, "Use a store of this package; nothing else is lost")
     return found
+
+
+def check_branches_enabled(store: PartitionStore) -> None:
+    """Refuse what code of before would not keep to: it shows what is hidden, and publishes a branch into the base.
+
+    :raises SettingsError: naming the command that keeps such code out.
+    """
+    found = parts_of(store).enabling
+    if found is None or not found.branches_enabled():
+        problem = "lets code work that knows no branches and shows what is hidden"
+        remedy = f"Run `{of_store('store enable branches', shell_of(store))}` first"
+        raise SettingsError("store", store.description, problem, remedy if found else "Use a store of this package")
 
 
 def check_names(store: PartitionStore) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
 from airflow_coordination.outputs.heads.pages import head_pages
+from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.view.showing import as_if_published, hiding, newest
+from airflow_coordination.planning.view.slices import Coverage, coverage
 from airflow_coordination.planning.view.view import EMPTY, View
 from airflow_coordination.protocol.beside.documents import ABSENT, VIEW, Document
 from airflow_coordination.protocol.port import PartitionStore, parts_of
@@ -71,6 +73,16 @@ def _version(document: Document | None) -> int:
 def shown_pages(store: PartitionStore, identifier: str, dataset: str, view: View) -> Iterator[Sequence[HeadRecord]]:
     """Yield the head records of one dataset that readers see, page by page, at most one of each partition.
 
+    :param dataset: as users name it.
+    :param view: from :func:`steadily`.
+    """
+    for page in newest_pages(store, identifier, dataset, view):
+        yield [head for head in page if hiding(view, head) is None]
+
+
+def newest_pages(store: PartitionStore, identifier: str, dataset: str, view: View) -> Iterator[Sequence[HeadRecord]]:
+    """Yield of each partition the head record of one dataset that shows unless it is hidden, page by page.
+
     Those of branches are read before the base: what a partition publishes in between has a higher token in whichever of
     them it is, and what it had before is still there.
 
@@ -80,9 +92,9 @@ def shown_pages(store: PartitionStore, identifier: str, dataset: str, view: View
     aside = _in_branches(store, identifier, dataset, view)
     for page in head_pages(store, identifier, dataset):
         found = [newest(view, [head, *aside.pop(head.key, ())]) for head in page] if aside else page
-        yield [head for head in found if head is not None and hiding(view, head) is None]
+        yield [head for head in found if head is not None]
     left = (newest(view, heads) for _, heads in sorted(aside.items()))
-    if rest := [head for head in left if head is not None and hiding(view, head) is None]:
+    if rest := [head for head in left if head is not None]:
         yield rest
 
 
@@ -93,3 +105,26 @@ def _in_branches(store: PartitionStore, identifier: str, dataset: str, view: Vie
             for head in page:
                 found.setdefault(head.key, []).append(head)
     return found
+
+
+def covered(store: PartitionStore, identifier: str, dataset: str, within: Interval | None = None) -> Coverage:
+    """Return what is there of a dataset, what is hidden, what is missing, and what branches have that begun.
+
+    :param identifier: the stored one of the source.
+    :param dataset: as users name it.
+    :param within: only of this interval; all there is by default.
+    :raises OutputError: when the view changes again and again.
+    """
+
+    def read(view: View) -> Coverage:
+        newest = (head for page in newest_pages(store, identifier, dataset, view) for head in page)
+        return coverage(view, newest, _begun(store, identifier, dataset, view), within)
+
+    return steadily(store, identifier, read)
+
+
+def _begun(store: PartitionStore, identifier: str, dataset: str, view: View) -> Iterator[HeadRecord]:
+    for branch in view.branches:
+        if branch.begun:
+            for page in head_pages(store, identifier, branch_dataset(branch.number, dataset)):
+                yield from page

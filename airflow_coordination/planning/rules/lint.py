@@ -17,11 +17,13 @@ class Finding:
     :param index: the place of the rule, from 0 on; ``None`` when it is about the list.
     :param problem: what is odd.
     :param remedy: what to do.
+    :param error: whether nobody can mean it: a rule that never applies (Druid: issue 15015).
     """
 
     index: int | None
     problem: str
     remedy: str
+    error: bool = False
 
     def __str__(self) -> str:
         place = "" if self.index is None else f"rule {self.index + 1}: "
@@ -29,7 +31,7 @@ class Finding:
 
 
 def lint(rules: Sequence[Rule], now: datetime, tiers: Mapping[str, int] | None = None) -> list[Finding]:
-    """Return what is odd; nothing of it keeps the rules from working (Druid: issues 13080, 15015).
+    """Return what is odd; nothing of it keeps rules that are in force from working (Druid: issues 13080, 15015).
 
     :param tiers: how many locations each tier has; ``None`` when that is not known.
     """
@@ -48,7 +50,7 @@ def _of_rule(
     rules: Sequence[Rule], index: int, rule: Rule, now: datetime, tiers: Mapping[str, int] | None
 ) -> Iterator[Finding]:
     if hidden := _hidden_by(rules[:index], rule, now):
-        yield Finding(index, f"never applies, because {hidden} comes first", "Leave it out, or move it up")
+        yield Finding(index, f"never applies, because {hidden} comes first", "Leave it out, or move it up", error=True)
     if rule.type.by_interval and rule.interval is not None and rule.interval.start > now:
         yield Finding(index, f"lies in the future, {rule.interval}", "See whether the year is right")
     if tiers is not None and rule.type.loads:

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Final, Never
 
 from airflow_coordination.planning.intervals import Interval
-from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, HiddenState, View
+from airflow_coordination.planning.view.view import BY_RULES, Branch, BranchState, Hidden, HiddenState, View
 from airflow_coordination.values.input_errors import InvalidInputError
 
 _FROM: Final = {
@@ -101,9 +101,11 @@ def forgotten(view: View, number: int) -> View:
 def hidden(view: View, dataset: str, interval: Interval, by: str, why: str, now: datetime) -> View:
     """Return the view in which an interval of a dataset is hidden, as of now.
 
-    What is hidden already stays as it is, with its time: hiding twice does not begin the margin of a purge anew.
+    What is hidden already stays as it is, with its time: hiding twice does not begin the margin of a purge anew. But
+    what a person hides that only rules have hidden is hidden by both: it stays when they drop it no more.
     """
-    if any(each.dataset == dataset and each.interval.contains(interval) for each in view.hidden):
+    there = (each for each in view.hidden if each.dataset == dataset and each.interval.contains(interval))
+    if any(by == BY_RULES or not each.by_rules for each in there):
         return view
     return replace(view, hidden=(*view.hidden, Hidden(dataset=dataset, interval=interval, since=now, by=by, why=why)))
 
@@ -124,6 +126,8 @@ def restored(view: View, dataset: str, interval: Interval) -> View:
         if not interval.contains(each.interval):
             problem = f"has only a part of what was hidden at once, {each.interval}"
             remedy = "Restore all of it, then hide again what is to stay hidden"
+            if each.by_rules:
+                problem, remedy = f"{problem}, by {each.why}", "Change the rules, then run `rules apply`"
             raise InvalidInputError("interval", str(interval), problem, remedy)
     return replace(view, hidden=tuple(each for each in view.hidden if each not in touched))
 

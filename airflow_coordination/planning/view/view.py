@@ -69,6 +69,10 @@ class Branch:
         return self.state is BranchState.BEGUN
 
 
+BY_RULES: Final = "runRules"
+"""Who hides what rules drop: the name of Druid's duty. Such an interval comes back when they drop it no more."""
+
+
 class HiddenState(StrEnum):
     """What may become of a hidden interval."""
 
@@ -101,6 +105,11 @@ class Hidden:
     def purging(self) -> bool:
         """Whether it is being deleted."""
         return self.state is HiddenState.PURGING
+
+    @property
+    def by_rules(self) -> bool:
+        """Whether rules have hidden it, and no person."""
+        return self.by == BY_RULES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,171 @@
+"""The rules of a dataset: those of its own, then those of all datasets, as documents with their history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.rules.choosing import choose
+from airflow_coordination.planning.rules.lint import Finding, lint
+from airflow_coordination.planning.rules.reading import read_rules
+from airflow_coordination.planning.rules.rule import Rule, RuleType
+from airflow_coordination.planning.view.view import View
+from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, Document
+from airflow_coordination.values.blocks import MAX_DATASET_BYTES
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import UPKEEP, check_users_name, compose_source
+
+ALL: Final = f"{UPKEEP}all"
+"""The source whose documents are those of all sources."""
+DEFAULT_RULES: Final = "rules/_default"
+"""The document of the rules that come after those of each dataset."""
+KEEP: Final = (Rule(RuleType.LOAD_FOREVER),)
+"""The default rules where nobody has said any: everything is kept (Druid: ``_default``)."""
+_DEPTH: Final = 4
+
+
+def rules_document(dataset: str) -> str:
+    """Return the name of the document with the rules of a dataset.
+
+    :raises InvalidKeyError: when no user's dataset has that name.
+    """
+    return f"rules/{check_users_name(dataset, 'dataset', MAX_DATASET_BYTES)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """The rules that decide about a dataset, in their order.
+
+    :param rules: its own, then the default ones.
+    :param own: how many are its own.
+    :param version: of the document with its own, ``None`` where there is none.
+    """
+
+    rules: tuple[Rule, ...]
+    own: int
+    version: int | None = None
+
+    def named(self, index: int) -> str:
+        """Return how people find a rule: its place in its own list, from 1 on."""
+        if index < self.own:
+            return f"rule {index + 1}, {self.rules[index]}"
+        return f"default rule {index - self.own + 1}, {self.rules[index]}"
+
+    def dropping(self, interval: Interval, now: datetime) -> int | None:
+        """Return the place of the rule that drops an interval; ``None`` when it stays."""
+        choice = choose(self.rules, interval, now)
+        return choice.index if choice.rule is not None and choice.rule.type.drops else None
+
+
+def rules_of(coordinator: SourceCoordinator, dataset: str) -> Ruled:
+    """Return the rules of a dataset; two reads.
+
+    :raises InvalidKeyError: when no user's dataset has that name.
+    :raises InvalidInputError: when a document is corrupt: it is never taken for an empty one.
+    """
+    document = coordinator.documents.newest(rules_document(dataset))
+    own = read_document(document)
+    default = coordinator.documents.newest(DEFAULT_RULES, everybody(coordinator.partition_prefix))
+    rules = (*own, *(KEEP if default is None else read_document(default)))
+    return Ruled(rules, len(own), document.version if document else None)
+
+
+def everybody(partition_prefix: str | None) -> str:
+    """Return the stored identifier whose documents are those of all sources with this prefix."""
+    return compose_source(ALL, partition_prefix, "PARTITION")
+
+
+def read_document(document: Document | None) -> Sequence[Rule]:
+    """Return the rules that a document says; none where there is no document.
+
+    :raises InvalidInputError: when it is corrupt.
+    """
+    return () if document is None else parsed_rules(document.name, document.content)
+
+
+def parsed_rules(name: str, text: str) -> list[Rule]:
+    """Return the rules of Druid's JSON.
+
+    :param name: how errors name it.
+    :raises InvalidInputError: naming what is wrong, and what to write instead.
+    """
+    return read_rules(name, _parsed(name, text))
+
+
+def _parsed(name: str, text: str) -> Any:
+    try:
+        return parse(text, max_bytes=MAX_DOCUMENT_BYTES, max_depth=_DEPTH)
+    except ValueError as error:
+        problem, remedy = f"is no JSON ({error})", 'Write such as [{"type": "loadByPeriod", "period": "P1Y"}]'
+        raise InvalidInputError(name, text[:200], problem, remedy) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Rules that somebody wants to set.
+
+    :param content: of the document.
+    :param rules: what it says.
+    :param findings: what is odd; with errors among them it is not set.
+    """
+
+    content: str
+    rules: tuple[Rule, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """What keeps it from being set."""
+        return tuple(each for each in self.findings if each.error)
+
+
+def draft(name: str, text: str, now: datetime, tiers: Mapping[str, int] | None = None) -> Draft:
+    """Return rules that somebody wants to set, with what is odd about them.
+
+    :param name: how errors name them.
+    :param text: Druid's JSON, a list.
+    :raises InvalidInputError: when they are no rules.
+    """
+    said = _parsed(name, text)
+    rules = tuple(read_rules(name, said))
+    return Draft(json.dumps(said, separators=(",", ":"), ensure_ascii=False), rules, tuple(lint(rules, now, tiers)))
+
+
+def set_rules(coordinator: SourceCoordinator, dataset: str | None, text: str, by: str, why: str) -> Document | None:
+    """Write the rules of a dataset, or those of all, as the next version of their document, and return it.
+
+    :param dataset: ``None`` for the default rules of all datasets of all sources.
+    :param text: Druid's JSON, a list; an empty one leaves everything to the default rules.
+    :param by: who sets them.
+    :param why: the reason, kept in their history.
+    :raises InvalidKeyError: when no user's dataset has that name.
+    :raises InvalidInputError: when they are no rules, one of them never applies, or nobody or no reason is named.
+    """
+    name = DEFAULT_RULES if dataset is None else rules_document(dataset)
+    found = draft("rules", text, coordinator.store.now())
+    for error in found.errors:
+        raise InvalidInputError(f"rules[{error.index}]", text[:200], error.problem, error.remedy)
+    source = everybody(coordinator.partition_prefix) if dataset is None else None
+    return coordinator.documents.change(name, lambda _: found.content, by, why, source)
+
+
+def endangered(rules: Sequence[Rule], view: View, now: datetime) -> list[tuple[int, Interval]]:
+    """Return which branches that have begun would publish what rules hide at once, with what of their interval.
+
+    :param rules: the dataset's, then the default ones.
+    """
+    found = []
+    for branch in (each for each in view.branches if each.begun and each.interval is not None):
+        for rule in (each for each in rules if each.type.drops):
+            part = rule.reach(now).cut(branch.interval) if branch.interval else None
+            choice = choose(rules, part, now) if part else None
+            if part and choice and choice.rule and choice.rule.type.drops:
+                found.append((branch.number, part))
+                break
+    return found
