@@ -142,7 +142,7 @@ def read_completed(
     prepare(spark, manifests)
     partitioned_by = partition_types(manifests, spark.conf.get("spark.sql.session.timeZone"))
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
-    with _capped_listing(spark):
+    with capped_listing(spark):
         frames += [_read(spark, scan, partitioned_by, manifests) for scan in scans]
     return united(frames, lossy=allow_lossy, refused=partial(_not_united, [None, *scans][-len(frames) :]))
 
@@ -175,7 +175,7 @@ def prepare(spark: Any, manifests: Iterable[Manifest]) -> None:
 
 
 @contextmanager
-def _capped_listing(spark: Any) -> Iterator[None]:
+def capped_listing(spark: Any) -> Iterator[None]:
     """Let Spark list many paths in few tasks while the scans are planned."""
     context = context_of(spark)
     tasks = max(LISTING_TASKS, context.defaultParallelism if context is not None else 0)
