@@ -19,13 +19,14 @@ from airflow_coordination.board.action_models import (
     Refusal,
     Sample,
 )
+from airflow_coordination.board.showing.notes import view_for
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
+from airflow_coordination.board.views import row
 from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.acting import TOLD, as_counted, at_stake, each, stamp
 from airflow_coordination.monitoring.selection import AT_ONCE, Filter, Selection
-from airflow_coordination.monitoring.summaries import summary
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Action
@@ -138,8 +139,11 @@ def _sentence(source: str, found: Selection, matching: int, meant: int) -> str |
 
 
 def _samples(store: PartitionStore, action: Action, found: Selection) -> list[Sample]:
-    now = store.now()
-    return [Sample.model_validate({**summary(one, now), **at_stake(store, action, one)}) for one in found.shown]
+    now, view = store.now(), view_for(store, found.shown)
+    return [
+        Sample.model_validate({**row(one, now, view).model_dump(), **at_stake(store, action, one)})
+        for one in found.shown
+    ]
 
 
 def _refusal(of: Partition | Meant, error: CoordinationError) -> Refusal:

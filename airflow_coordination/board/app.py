@@ -28,6 +28,8 @@ from airflow_coordination.board.detail import detail
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User
+from airflow_coordination.board.showing.models import ViewPage
+from airflow_coordination.board.showing.reading import view_page
 from airflow_coordination.board.source_models import SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
@@ -144,6 +146,18 @@ def dataset(
 ) -> DatasetPage:
     """Return one dataset with a page of its chunks, the newest first."""
     return _timed(response, of_source.dataset(user, store, source, dataset, after, limit))
+
+
+@routes.get(f"{API}/view")
+def view(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Source,
+    dataset: Annotated[str | None, Query(description="Only what is hidden of this dataset")] = None,
+) -> ViewPage:
+    """Return what readers see of a source: its branches, and what is hidden of its datasets."""
+    return _timed(response, view_page(user, store, source, dataset))
 
 
 @routes.post(f"{API}/actions/dry-run", dependencies=[SAME_ORIGIN])

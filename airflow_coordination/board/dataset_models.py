@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from airflow_coordination.board.models import TaskView
+from airflow_coordination.board.showing.models import BranchView
 
 
 class DatasetView(BaseModel):
@@ -15,7 +16,8 @@ class DatasetView(BaseModel):
     Without sums (``summed`` is false) only its name is known. ``percent`` is how much of what can be merged is, by
     bytes of what partitions have published; absent where nothing is known to be there. ``whole`` is false where only
     the newest chunks are in it. ``first`` and ``last`` bound the chunks that have an interval; ``updated_at`` is when
-    one of them was looked at last. ``running`` is how many groups of it are being merged.
+    one of them was looked at last. ``running`` is how many groups of it are being merged, ``hidden`` how many intervals
+    of it readers do not see.
     """
 
     dataset: str
@@ -36,6 +38,7 @@ class DatasetView(BaseModel):
     updated_at: datetime | None = None
     whole: bool = True
     running: int = 0
+    hidden: int = 0
 
 
 class GroupView(BaseModel):
@@ -51,7 +54,7 @@ class GroupView(BaseModel):
 
 
 class DatasetsPage(BaseModel):
-    """The datasets of one source, by name.
+    """The datasets of one source, by name; ``begun`` are the branches that readers do not see yet.
 
     Those without sums are found among the first head records; ``all_looked_at`` says whether these were all.
     ``kept`` is false where the store keeps no sums. ``groups`` are those that are merged now, at most 100. ``planning``
@@ -62,12 +65,17 @@ class DatasetsPage(BaseModel):
     datasets: list[DatasetView]
     all_looked_at: bool
     groups: list[GroupView]
+    begun: list[BranchView]
     planning: str
     typed: str
 
 
 class ChunkView(BaseModel):
-    """A chunk: :class:`~airflow_coordination.protocol.beside.chunk_sums.ChunkSums`. What is absent is not known."""
+    """A chunk: :class:`~airflow_coordination.protocol.beside.chunk_sums.ChunkSums`. What is absent is not known.
+
+    ``hidden`` says that readers do not see it, or a part of it, or that it is being purged; absent where they do.
+    ``begun`` are the numbers of branches that have begun and replace something of it.
+    """
 
     place: str
     start: datetime | None
@@ -86,6 +94,8 @@ class ChunkView(BaseModel):
     epoch: int | None
     group_key: str | None
     updated_at: datetime | None
+    hidden: str | None
+    begun: list[int]
 
 
 class DatasetPage(BaseModel):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from datetime import datetime
 from itertools import groupby
 from typing import Any, Final
@@ -17,16 +18,20 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.dataset_models import ChunkView, DatasetPage, DatasetsPage, DatasetView, GroupView
 from airflow_coordination.board.reading import Read
+from airflow_coordination.board.showing.notes import begun_in, hidden_part
+from airflow_coordination.board.showing.reading import begun
 from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
+from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.compaction.progress import of_totals
+from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.chunk_sums import SUMMED, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import check_key, compose_merged, split_source
+from airflow_coordination.values.names import check_key, compose_merged, split_dataset, split_source
 from airflow_coordination.values.status import PartitionStatus
 
 HEADS: Final = 100
@@ -36,7 +41,8 @@ GROUPS: Final = 100
 MOST_CHUNKS: Final = 250
 """Chunks of a page at most: with what they add up to, less than 2,000 rows where each is read for it."""
 _SHOWN: Final = tuple(name for name in SUMMED if name in DatasetView.model_fields)
-_CHUNK: Final = tuple(name for name in ChunkView.model_fields if name not in ("place", "start", "end"))
+_OF_A_CHUNK: Final = frozenset(each.name for each in fields(ChunkSums))
+_CHUNK: Final = tuple(name for name in ChunkView.model_fields if name in _OF_A_CHUNK)
 
 
 def datasets(user: BaseUser, connection: str, source: str) -> Read[DatasetsPage]:
@@ -47,16 +53,17 @@ def datasets(user: BaseUser, connection: str, source: str) -> Read[DatasetsPage]
     """
     with open_visible(user, connection, source) as (store, seen):
         now, book = store.now(), coordinator_of(user, store, seen).looking.chunks
-        groups = _groups(store, source, now)
-        known = _views(book.totals(), groups)
+        groups, view = _groups(store, source, now), read_view(store, source)
+        known = _views(book.totals(), groups, view)
         heads = store.heads(source, limit=HEADS)
-        bare = {head.dataset for head in heads} - {each.dataset for each in known}
-        others = [DatasetView(dataset=name, summed=False, running=_running(groups, name)) for name in bare]
+        bare = {split_dataset(head.dataset)[1] for head in heads} - {each.dataset for each in known}
+        others = [_bare(name, groups, view) for name in bare]
         body = DatasetsPage(
             kept=book.are_kept,
             datasets=sorted([*known, *others], key=lambda each: each.dataset),
             all_looked_at=len(heads) < HEADS,
             groups=groups,
+            begun=begun(store, source, view),
             **_commands(store, source, sorted(bare)),
         )
         return Read(body, now)
@@ -70,18 +77,19 @@ def dataset(
     :param after: only chunks behind this place.
     """
     check_key(name, "dataset", MAX_DATASET_BYTES)
+    _check_not_stored(name)
     if after is not None:
         check_key(after, "after")
     with open_visible(user, connection, source) as (store, seen):
         now, book = store.now(), coordinator_of(user, store, seen).looking.chunks
         groups = [group for group in _groups(store, source, now) if group.dataset == name]
         found = book.page(name, (name, after) if after is not None else None, limit + 1)
-        known = _views(book.totals(name), groups)
-        bare = DatasetView(dataset=name, summed=False, running=len(groups))
+        view = read_view(store, source)
+        known = _views(book.totals(name), groups, view)
         body = DatasetPage(
             kept=book.are_kept,
-            summary=next(iter(known), bare),
-            chunks=[_chunk(each) for each in found[:limit]],
+            summary=next(iter(known), _bare(name, groups, view)),
+            chunks=[_chunk(each, view) for each in found[:limit]],
             after=found[limit - 1].place if len(found) > limit else None,
             groups=groups,
             **_commands(store, source, [] if known else [name]),
@@ -100,16 +108,26 @@ def _commands(store: PartitionStore, source: str, bare: Iterable[str]) -> dict[s
     return {"planning": " ".join(planning), "typed": remedies.about(shell, "compaction status", source)}
 
 
-def _views(totals: Sequence[ChunkTotals], groups: Sequence[GroupView]) -> list[DatasetView]:
+def _check_not_stored(name: str) -> None:
+    """Refuse the name under which a head record keeps what was published in a branch: it is no dataset of its own."""
+    branch, dataset = split_dataset(name)
+    if branch is not None:
+        remedy = f"Ask for {dataset!r}, whose branches are shown with it"
+        raise InvalidInputError("dataset", name, "is how a branch of a dataset is stored", remedy)
+
+
+def _views(totals: Sequence[ChunkTotals], groups: Sequence[GroupView], view: View) -> list[DatasetView]:
     """Return what is known of each dataset; ``totals`` are in the order of its names."""
     told = of_totals(totals)
     return [
-        _view(name, list(mine), told[name].percent, _running(groups, name))
+        _summed(name, list(mine), told[name].percent, groups, view)
         for name, mine in groupby(totals, key=lambda each: each.dataset)
     ]
 
 
-def _view(name: str, totals: Sequence[ChunkTotals], percent: float, running: int) -> DatasetView:
+def _summed(
+    name: str, totals: Sequence[ChunkTotals], percent: float, groups: Sequence[GroupView], view: View
+) -> DatasetView:
     sums: Counter[str] = Counter()
     for each in totals:
         sums.update({field: getattr(each, field) for field in _SHOWN})
@@ -123,22 +141,30 @@ def _view(name: str, totals: Sequence[ChunkTotals], percent: float, running: int
         merged_at=max(_known(totals, "merged_at"), default=None),
         updated_at=max(_known(totals, "updated_at"), default=None),
         whole=all(each.whole for each in totals),
-        running=running,
+        **_beside(name, groups, view),
         **dict.fromkeys(_SHOWN, 0) | sums,
     )
+
+
+def _bare(name: str, groups: Sequence[GroupView], view: View) -> DatasetView:
+    """Return what is known of a dataset that was never planned."""
+    return DatasetView(dataset=name, summed=False, **_beside(name, groups, view))
+
+
+def _beside(name: str, groups: Sequence[GroupView], view: View) -> dict[str, Any]:
+    """Return what is known of a dataset beside its sums."""
+    running = sum(group.dataset == name for group in groups)
+    return {"running": running, "hidden": sum(each.dataset == name for each in view.hidden)}
 
 
 def _known(totals: Iterable[ChunkTotals], name: str) -> list[datetime]:
     return [moment for each in totals if (moment := getattr(each, name)) is not None]
 
 
-def _chunk(row: ChunkSums) -> ChunkView:
+def _chunk(row: ChunkSums, view: View) -> ChunkView:
     said: dict[str, Any] = {name: getattr(row, name) for name in _CHUNK}
+    said |= {"hidden": hidden_part(view, row), "begun": begun_in(view, row)}
     return ChunkView(place=row.place, start=row.chunk_start, end=row.chunk_end, **said)
-
-
-def _running(groups: Iterable[GroupView], dataset: str) -> int:
-    return sum(group.dataset == dataset for group in groups)
 
 
 def _groups(store: PartitionStore, source: str, now: datetime) -> list[GroupView]:

@@ -69,8 +69,15 @@ class Overview(BaseModel):
     stores: list[StoreView]
 
 
+class BranchNote(BaseModel):
+    """The branch that a partition runs in, or that a head record is of; ``state`` is how far it is."""
+
+    number: int
+    state: str
+
+
 class PartitionRow(BaseModel):
-    """A partition in a list, with what happens to it next."""
+    """A partition in a list, with what happens to it next; ``branch`` is absent for one that runs in none."""
 
     key: str
     status: State
@@ -81,6 +88,7 @@ class PartitionRow(BaseModel):
     failures: int
     lost_leases: int
     last_error: str | None
+    branch: BranchNote | None = None
 
 
 class Offer(BaseModel):
@@ -159,9 +167,14 @@ class EventView(BaseModel):
 
 
 class HeadView(BaseModel):
-    """A head record: what a partition has published in a dataset; ``records``: what had become of its records then."""
+    """A head record: what a partition has published in a dataset; ``records``: what had become of its records then.
+
+    ``branch`` is absent for what was published in none. ``unseen`` says why readers do not see it; absent, they do.
+    """
 
     dataset: str
+    branch: BranchNote | None
+    unseen: str | None
     blocks: int
     rows: int
     bytes: int

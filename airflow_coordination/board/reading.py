@@ -10,6 +10,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.counting import COUNTER
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, StoreView
+from airflow_coordination.board.showing.notes import view_for
 from airflow_coordination.board.source_models import SourceAccounting, Tile, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
 from airflow_coordination.board.views import count_views, holding_view, offers, partition_view, row, source_view
@@ -64,7 +65,8 @@ def page(
     with open_visible(user, connection, source) as (store, seen):
         found, following = listed(coordinator_of(user, store, seen), chosen, after, limit, ROWS)
         now = store.now()
-        shown = [row(each, now) for each in found]
+        view = view_for(store, found)
+        shown = [row(each, now, view) for each in found]
         typed, offered = _typed(store, source, chosen), offers(store, seen)
         return Read(PartitionPage(typed=typed, offers=offered, partitions=shown, after=following), now)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -22,6 +22,7 @@ from airflow_coordination.board.models import (
     State,
     TaskView,
 )
+from airflow_coordination.board.showing.notes import branch_note, unseen
 from airflow_coordination.board.visibility import VisibleSource
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
@@ -32,13 +33,16 @@ from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import lines, summary
 from airflow_coordination.monitoring.timeline import Event, Timeline
+from airflow_coordination.outputs.heads.showing import read_view
+from airflow_coordination.planning.view.view import EMPTY, View
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.fence import Owner
-from airflow_coordination.values.names import split_source
+from airflow_coordination.values.names import split_dataset, split_source
 
 
 def source_view(connection: str, seen: VisibleSource, counted: Counted | None) -> SourceView:
@@ -70,12 +74,13 @@ def _numbers(counted: Counted) -> Numbers:
     )
 
 
-def row(partition: Partition, now: datetime) -> PartitionRow:
+def row(partition: Partition, now: datetime, view: View) -> PartitionRow:
     """Return a partition in a list.
 
     :param now: the store's clock.
+    :param view: from :func:`~.showing.notes.view_for`.
     """
-    return PartitionRow.model_validate(summary(partition, now))
+    return PartitionRow.model_validate({**summary(partition, now), "branch": branch_note(view, partition.branch)})
 
 
 def holding_view(held: Holding) -> HoldingView:
@@ -146,8 +151,10 @@ def partition_view(
     store: PartitionStore, found: Partition, seen: VisibleSource, why: Explanation, happened: Timeline, now: datetime
 ) -> PartitionView:
     """Return one partition with what happened to it and its head records."""
+    heads = store.heads(found.source, key=found.key, limit=MOST_HEADS)
+    view = read_view(store, found.source) if heads or found.branch is not None else EMPTY
     return PartitionView(
-        summary=row(found, now),
+        summary=row(found, now, view),
         explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
         offers=offers(store, seen, found),
         typed=remedies.about(remedies.shell_of(store), "explain", found.source, found.key),
@@ -161,19 +168,23 @@ def partition_view(
         created_at=found.created_at,
         updated_at=found.updated_at,
         events=[_event_view(event) for event in happened.events],
-        heads=[
-            HeadView(
-                dataset=head.dataset,
-                blocks=len(head.blocks),
-                rows=head.rows,
-                bytes=head.bytes,
-                token=head.token,
-                published_at=head.published_at,
-                records=records_told(head),
-            )
-            for head in store.heads(found.source, key=found.key, limit=MOST_HEADS)
-        ],
+        heads=[_head_view(head, view, heads) for head in heads],
         accounting=_counted(found),
+    )
+
+
+def _head_view(head: HeadRecord, view: View, heads: Sequence[HeadRecord]) -> HeadView:
+    branch, dataset = split_dataset(head.dataset)
+    return HeadView(
+        dataset=dataset,
+        branch=branch_note(view, branch),
+        unseen=unseen(view, head, heads),
+        blocks=len(head.blocks),
+        rows=head.rows,
+        bytes=head.bytes,
+        token=head.token,
+        published_at=head.published_at,
+        records=records_told(head),
     )
 
 

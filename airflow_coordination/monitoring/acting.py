@@ -15,6 +15,7 @@ from airflow_coordination.protocol.transitions import TRANSITIONS, Event
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.errors import PartitionNotFoundError
 from airflow_coordination.values.input_errors import CoordinationError, shown
+from airflow_coordination.values.names import dataset_in_words
 from airflow_coordination.values.status import PartitionStatus
 
 TOLD: Final = 10
@@ -96,7 +97,7 @@ def at_stake(store: PartitionStore, action: Action, partition: Partition) -> dic
     if action is not Action.RETRACT:
         return {}
     heads = [head for head in every_head(store, partition.source, key=partition.key) if head.blocks]
-    datasets = ", ".join(sorted(head.dataset for head in heads))
+    datasets = ", ".join(sorted(dataset_in_words(head.dataset) for head in heads))
     return {"datasets": datasets or None, "rows": sum(head.rows for head in heads)}
 
 

@@ -163,6 +163,12 @@ def split_dataset(stored: str) -> tuple[int | None, str]:
     return None, stored
 
 
+def dataset_in_words(stored: str) -> str:
+    """Return the dataset of a head record as people are told of it: ``clean``, or ``clean, in branch 7``."""
+    branch, dataset = split_dataset(stored)
+    return dataset if branch is None else f"{dataset}, in branch {branch}"
+
+
 def agreed_prefix(stores: str | None, given: str | None) -> str | None:
     """Return the partition prefix that holds: the store's own, or the one that was given by hand.
 

@@ -2,6 +2,7 @@
 // All of it is what the planner of compaction has written down; nothing is counted for who looks.
 
 import { useLive } from "./api.js";
+import { BranchState, ViewOf, Waiting, aside, marked } from "./branches.js";
 import { Command, Empty, Key, Problem, Read, Rows, To, When, Who, at, h, visible } from "./parts.js";
 import { isUpkeep } from "./views.js";
 
@@ -59,9 +60,10 @@ function OnScreen({ one: { store, source, name } }) {
 
 /** The datasets of one source. */
 export function DatasetsOf({ place: { store, source } }) {
-  return h(Read, useLive("datasets", { store, source }, () => PACE), ({ kept, datasets, all_looked_at, groups, planning, typed }, { now }) => {
+  return h(Read, useLive("datasets", { store, source }, () => PACE), ({ kept, datasets, all_looked_at, groups, begun, planning, typed }, { now }) => {
     const bare = datasets.filter(({ summed }) => !summed);
     return h(Stack, { gap: 2 },
+      h(Waiting, { begun, here: { store, source } }),
       datasets.length > 0 && h(Rows, { heads: ["Dataset", "", "Compacted", "Chunks", "Partitions", "Rows", "Files", "Bytes", "Since", "Being merged", "Looked at"],
         rows: datasets.map((one) => row(one, { store, source }, now)) }),
       !datasets.length && h(Empty, null, "Nothing was published here. A partition publishes when it completes or closes with output."),
@@ -73,7 +75,7 @@ export function DatasetsOf({ place: { store, source } }) {
 }
 
 function row(one, here, now) {
-  const name = h(To, { to: at({ ...here, dataset: one.dataset }) }, visible(one.dataset));
+  const name = h(Text, { as: "span" }, h(To, { to: at({ ...here, dataset: one.dataset }) }, visible(one.dataset)), one.hidden > 0 && `, ${one.hidden} hidden`);
   if (!one.summed) return [one.dataset, name, "", "never planned", ...Array(7).fill("")];
   return [one.dataset, name, h(Share, { chunks: one.chunks }), percent(one), told(one), count(known(one).heads), count(known(one).rows),
     change(known(one).files_before, known(one).files_now, count), change(known(one).bytes_before, known(one).bytes_now, bytes),
@@ -116,6 +118,7 @@ export function Dataset({ place: { store, source, dataset, after } }) {
     !summary.summed && h(Unplanned, { kept, planning, names: [dataset] }),
     summary.summed && h(Sums, { summary, now }),
     chunks.length > 0 && h(Timeline, { chunks }),
+    h(ViewOf, { key: dataset, here: { store, source }, dataset }),
     chunks.length > 0 && h(Rows, { heads: ["Chunk", "State", "Files", "Bytes", "Rows", "Why", "Looked at"], rows: chunks.map((one) => chunkRow(one, now)) }),
     h(HStack, null, after && h(To, { to: at(here) }, "Newest chunks"), next && h(To, { to: at({ ...here, after: next }) }, "Older chunks")),
     h(Groups, { groups }),
@@ -128,7 +131,7 @@ const dead = ({ rows, dead_rows }) => `${count(rows)}${dead_rows ? `, ${count(de
 
 function chunkRow(one, now) {
   const covered = one.uncovered_heads && one.state !== "fresh" ? ` (${count(one.uncovered_heads)} of ${count(one.heads)} partitions not)` : "";
-  return [one.place, h(Text, { as: "span", whiteSpace: "nowrap" }, interval(one)), h(Text, { as: "span" }, h(StateOf, one), covered),
+  return [one.place, h(Text, { as: "span", whiteSpace: "nowrap" }, interval(one)), h(Text, { as: "span" }, h(StateOf, one), covered, aside(one).map((text) => h(Text, { key: text, as: "span" }, ", ", text))),
     change(one.files_before, one.files_now, count), change(one.bytes_before, one.bytes_now, bytes), dead(one),
     h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.reason ?? "")), h(When, { at: one.updated_at, now })];
 }
@@ -140,7 +143,7 @@ function Sums({ summary, now }) {
     ["compacted", percent(summary), told(summary)],
     ["files", count(files_now), `${count(files_before)} were published`],
     ["bytes", bytes(bytes_now), `${bytes(bytes_before)} were published`],
-    ["rows that readers see", count(rows), `of ${count(heads)} partitions${dead_rows ? `; ${count(dead_rows)} dead rows` : ""}`],
+    [summary.hidden ? "rows, hidden ones too" : "rows that readers see", count(rows), `of ${count(heads)} partitions${dead_rows ? `; ${count(dead_rows)} dead rows` : ""}`],
     ["chunks", first ? `${first.slice(0, 10)} – ${last.slice(0, 10)}` : "no interval", whole ? "all are added up" : "only the newest are added up"],
     ["last merged", merged_at ? h(When, { at: merged_at, now }) : "never", running ? `${count(running)} being merged now` : "none is being merged now"],
   ];
@@ -153,12 +156,14 @@ function Timeline({ chunks }) {
   const timed = chunks.filter(({ start, end }) => start && end).toReversed();
   const without = chunks.filter(({ start }) => !start);
   const counts = names(Object.fromEntries(STATES.map((state) => [state, chunks.filter((one) => one.state === state).length])));
-  const label = counts.map((state) => `${chunks.filter((one) => one.state === state).length} ${state}`).join(", ");
+  const others = [...new Set(chunks.flatMap(aside))];
+  const numbers = [...counts.map((state) => [state, (one) => one.state === state]), ...others.map((text) => [text, (one) => aside(one).includes(text)])];
+  const label = numbers.map(([text, fits]) => `${chunks.filter(fits).length} ${text}`).join(", ");
   return h(Box, { as: "section", "aria-label": "Timeline" },
-    h(HStack, { gap: 3, mb: 1, fontSize: "sm" }, counts.map((state) => h(StateOf, { key: state, state }))),
+    h(HStack, { gap: 3, mb: 1, fontSize: "sm" }, counts.map((state) => h(StateOf, { key: state, state })), others.map((text) => h(BranchState, { key: text, state: text }))),
     h(Box, { display: "flex", gap: "2px", height: "22px", role: "img", "aria-label": `From the oldest on: ${label}` },
-      [...timed, ...without].map((one) => h("i", { key: one.place, title: `${interval(one)}: ${visible(one.state)}${one.reason ? ` – ${visible(one.reason)}` : ""}`, "data-state": one.state,
+      [...timed, ...without].map((one) => h("i", { key: one.place, title: `${interval(one)}: ${[visible(one.state), ...aside(one)].join(", ")}${one.reason ? ` – ${visible(one.reason)}` : ""}`, "data-state": one.state, "data-aside": aside(one).join(", "),
         style: { flexGrow: one.start ? Math.max(1, (Date.parse(one.end) - Date.parse(one.start)) / 3_600_000) : 24, flexBasis: 3, minWidth: 3, borderRadius: 2,
-          marginLeft: one.start ? 0 : 12, background: `var(--chakra-colors-${colourOf(one.state)}-solid)` } }))),
+          marginLeft: one.start ? 0 : 12, ...marked(one, colourOf(one.state)) } }))),
     timed.length > 0 && h(HStack, { justify: "space-between", fontSize: "sm", color: "fg.muted" }, h(Text, null, timed[0].start.slice(0, 10)), h(Text, null, timed[timed.length - 1].end.slice(0, 10))));
 }

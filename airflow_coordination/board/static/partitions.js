@@ -1,6 +1,7 @@
 // The page "Partitions": one React component on what Airflow's page provides (React, Chakra UI, React Router).
 // This file is shipped as it is written: there is nothing to build.
 
+import { Branches } from "./branches.js";
 import { Dataset, Datasets, DatasetsOf } from "./datasets.js";
 import { Tiles } from "./map.js";
 import { Owners } from "./owners.js";
@@ -29,7 +30,7 @@ class Boundary extends Component {
 const nameOf = (source) =>
   source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
 
-const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, map: Tiles, datasets: DatasetsOf });
+const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, map: Tiles, datasets: DatasetsOf, branches: Branches });
 const OF_ALL = Object.assign(Object.create(null), { datasets: Datasets });
 
 function Board({ dagId: dag }) {

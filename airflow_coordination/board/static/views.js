@@ -2,6 +2,7 @@
 
 import { Actions } from "./actions.js";
 import { useLive } from "./api.js";
+import { InBranch } from "./branches.js";
 import { Bar, Command, Empty, Key, Problem, Read, Rows, STATES, Spark, StateBadge, To, When, Who, ago, at, h, visible } from "./parts.js";
 import { Detail } from "./source.js";
 
@@ -54,7 +55,8 @@ function Source({ source, served }) {
     numbers && h(HStack, { wrap: "wrap", mt: 2 },
       STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: numbers.counts[status] }))),
       h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"), h(To, { to: at({ ...here, view: "map" }) }, "MAP"),
-      !isUpkeep(source) && h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS")),
+      !isUpkeep(source) && h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS"),
+      !isUpkeep(source) && h(To, { to: at({ ...here, view: "branches" }) }, "BRANCHES")),
     numbers?.pause && h(Text, { mt: 2, fontWeight: "bold" }, visible(numbers.pause)),
     numbers && h(Detail, { source }),
   );
@@ -80,7 +82,8 @@ export function Partitions({ place, go }) {
       h(Filter, { here: { ...here, ...narrowed }, chosen: status }),
       h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"),
       h(To, { to: at({ ...here, status, ...narrowed, view: "map" }) }, "MAP"),
-      h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS")),
+      h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS"),
+      h(To, { to: at({ ...here, view: "branches" }) }, "BRANCHES")),
     h(Search, { key: JSON.stringify(narrowed), narrowed, search: (texts) => go(at({ ...here, status, ...texts })) }),
     h(Read, read, ({ typed, partitions, offers, after: next }, { now }) => h(
       Stack,
@@ -108,7 +111,7 @@ const filterOf = ({ status, prefix, owner, error }) =>
 function row(one, now, here) {
   const key = h(Box, { minWidth: "16ch" }, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })));
   const error = h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(one.last_error ?? ""));
-  return [one.key, key, h(StateBadge, { state: one.status }), one.next, h(When, { at: one.next_at, now }), visible(one.owner ?? ""), one.failures, error];
+  return [one.key, key, h(Box, null, h(StateBadge, { state: one.status }), h(InBranch, { branch: one.branch, here })), one.next, h(When, { at: one.next_at, now }), visible(one.owner ?? ""), one.failures, error];
 }
 
 function Filter({ here, chosen }) {
@@ -136,7 +139,7 @@ export function Partition({ place }) {
   return h(Read, useLive("partition", { store, source, key }), (found, { now }) => h(
     Stack,
     { gap: 5 },
-    h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status })),
+    h(HStack, null, h(Key, { text: key }), h(StateBadge, { state: found.summary.status }), h(InBranch, { branch: found.summary.branch, here: { store, source } })),
     h(Why, found.explanation),
     h(Command, { label: "This as a command:", text: found.typed }),
     found.offers.length > 0 && h(Actions, { key, offers: found.offers, place, target: { keys: [key] } }),
@@ -144,9 +147,7 @@ export function Partition({ place }) {
     h(Section, { title: "What happened" }, h(Rows, { heads: ["When", "What", "Who", "Why", "Rows", "Records", "Spark"],
       rows: found.events.toReversed().map((one, place) => [found.events.length - place, h(Moment, { ...one, now }), one.what,
         h(Who, { name: one.who, task: one.task }), h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why ?? "")), one.rows || "", one.records ?? "", h(Spark, one)]) })),
-    found.heads.length > 0 && h(Section, { title: "Published" }, h(Rows, {
-      heads: ["Dataset", "Blocks", "Rows", "Bytes", "When", "Records"],
-      rows: found.heads.map((one) => [one.dataset, visible(one.dataset), one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now }), one.records ?? ""]) })),
+    found.heads.length > 0 && h(Section, { title: "Published" }, h(Published, { heads: found.heads, here: { store, source }, now })),
     found.accounting.length > 0 && h(Section, { title: "Accounting" }, h(Rows, {
       heads: ["Records", "Sink", "How many"],
       rows: found.accounting.map((one) => [`${one.count} ${one.sink}`, visible(one.count), visible(one.sink ?? ""), one.records]) })),
@@ -154,6 +155,15 @@ export function Partition({ place }) {
     found.payload && h(Section, { title: "Payload" }, h(Json, { text: found.payload })),
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),
   ));
+}
+
+/** What a partition has published: in no branch, and in any; why readers do not see it only where they do not. */
+function Published({ heads, here, now }) {
+  const aside = heads.some(({ unseen }) => unseen);
+  return h(Rows, { heads: ["Dataset", "Blocks", "Rows", "Bytes", "When", "Records", ...(aside ? ["Not seen by readers"] : [])],
+    rows: heads.map((one) => [`${one.branch?.number} ${one.dataset}`,
+      h(Text, { as: "span" }, h(To, { to: at({ ...here, dataset: one.dataset }) }, visible(one.dataset)), one.branch && ",", h(InBranch, { branch: one.branch, here })),
+      one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now }), one.records ?? "", ...(aside ? [visible(one.unseen ?? "")] : [])]) });
 }
 
 /** Why it is not moving: what `airflow coordination explain` says. */

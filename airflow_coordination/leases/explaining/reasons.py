@@ -27,10 +27,12 @@ from airflow_coordination.leases.explaining.wording import (
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.algebra import PLAIN, phantom
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.steps import reclaim
 from airflow_coordination.protocol.writes import Action, Sweep
 from airflow_coordination.values.fence import Ending
 from airflow_coordination.values.input_errors import shown
+from airflow_coordination.values.names import split_dataset
 from airflow_coordination.values.status import Outcome, PartitionStatus
 
 NAMED_DATASETS: Final = 5
@@ -286,10 +288,15 @@ def _published(facts: SourceFacts) -> str:
     heads = [head for head in facts.heads if head.blocks]
     if not heads:
         return "what it published was taken back" if facts.heads else "it has published nothing"
-    named = [f"{counted(head.rows, 'row')} in dataset {shown(head.dataset)}" for head in heads[:NAMED_DATASETS]]
+    named = [f"{counted(head.rows, 'row')} in dataset {_dataset(head)}" for head in heads[:NAMED_DATASETS]]
     if (more := len(heads) - NAMED_DATASETS) > 0:
         named.append(f"and {'at least ' if len(facts.heads) == MOST_HEADS else ''}{counted(more, 'dataset')} more")
     return ", ".join(named)
+
+
+def _dataset(head: HeadRecord) -> str:
+    branch, dataset = split_dataset(head.dataset)
+    return shown(dataset) if branch is None else f"{shown(dataset)} (in branch {branch})"
 
 
 def _name(facts: SourceFacts) -> str:
