@@ -40,6 +40,8 @@ PROMISES = {
     "S20": "No child waits for parents that have finished, beyond the next sweep; none where all run this version.",
     "S21": "An overlay changes no reader's rows, whatever publishes, pauses or repeats meanwhile.",
     "S22": "A reader sees for each partition the last accepted publication that counts; a branch shows and goes whole.",
+    "S23": "Nothing that a reader, a restore or a roll back can still show is deleted before its margins, by the"
+    " store's clock.",
     "S24": "Ingest and reading go on when no duty ever runs.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
     "S27": "What follows an ending (`then=`) or a parking (`on_parked`) is done at least once, and never without it.",

@@ -100,7 +100,11 @@ _RULES: Final = "airflow_coordination/protocol/"
 ROWS: Final = (
     LeftOut(
         "the model's search",
-        ("tests/model/test_model.py", "tests/model/overlays/test_overlays.py"),
+        (
+            "tests/model/test_model.py",
+            "tests/model/overlays/test_overlays.py",
+            "tests/model/branches/test_branches.py",
+        ),
         "where the rules or the model have changed",
         unless=(
             *(f"{_RULES}{name}.py" for name in ("algebra", "rules", "transitions")),

@@ -1,4 +1,4 @@
-"""``python -m tests.model``: explore everything, and print what was found as a table: first leases, then overlays.
+"""``python -m tests.model``: explore everything, and print what was found as a table: leases, overlays, branches.
 
 ``--minutes 30`` takes the wide bounds, each scenario for its share of the time; ``--only H3 O2`` takes some of them;
 ``--traces`` prints the shortest way to each violation.
@@ -18,6 +18,8 @@ from rich.live import Live
 from rich.table import Table
 
 from tests.model import full, holes
+from tests.model.branches import holes as branches
+from tests.model.branches.world import Branches
 from tests.model.explorer import Explorer, Result, World
 from tests.model.leases import Leases
 from tests.model.overlays import holes as overlays
@@ -43,7 +45,11 @@ class Run:
 
 def runs(only: list[str], *, wide: bool) -> Iterator[Run]:
     """Yield what is to be explored."""
-    for run in (*_runs(Leases, holes.HOLES, full.FULL, wide), *_runs(Overlays, overlays.HOLES, overlays.FULL, wide)):
+    for run in (
+        *_runs(Leases, holes.HOLES, full.FULL, wide),
+        *_runs(Overlays, overlays.HOLES, overlays.FULL, wide),
+        *_runs(Branches, branches.HOLES, branches.FULL, wide),
+    ):
         if not only or run.name in only:
             yield run
 
@@ -66,9 +72,7 @@ def row(run: Run, result: Result) -> tuple[str, ...]:
 
 def explore(chosen: list[Run], minutes: float | None, console: Console, *, traces: bool) -> bool:
     """Explore one after the other, show the table as it grows, and return whether all was as it should be."""
-    table = Table(
-        "", "scenario", "states", "edges", "depth", "seconds", "violations", title="The lease protocol, and overlays"
-    )
+    table = Table("", "scenario", "states", "edges", "depth", "seconds", "violations")
     ends, good = time.monotonic() + (minutes or 0) * 60, True
     with Live(table, console=console, auto_refresh=False) as live:
         for number, run in enumerate(chosen):
