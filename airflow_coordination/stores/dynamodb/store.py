@@ -109,7 +109,11 @@ class DynamoDBStore(Beside):
         self._failures = Failures(self.table, self._pausing)
 
     def parts(self) -> StoreParts:
-        """Return what this store has beside leases: no fused step, and a history where its options ask for one."""
+        """Return what this store has beside leases: no fused step, and a history where its options ask for one.
+
+        Where items of completed partitions go by themselves, their tokens begin anew, and the highest one of a name is
+        not the newest any more: there are no branches then (promise S22).
+        """
         history = None if self.options.history_retention is None else self
         return StoreParts(
             pauses=self,
@@ -119,7 +123,7 @@ class DynamoDBStore(Beside):
             enabling=self,
             chunks=self,
             documents=self,
-            branches=self,
+            branches=None if self.options.ttl else self,
         )
 
     @property
