@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
 
 from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.viewing.documents import SourceDocuments
+from airflow_coordination.planning.view.changing import check_not_hidden
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, OF_THE_SOURCE, Pause
-from airflow_coordination.protocol.port import FollowUps, HeadIntervals, Pauses
+from airflow_coordination.protocol.port import FollowUps, HeadIntervals, Pauses, parts_of
 from airflow_coordination.protocol.remedies import WHY, about, quoted, shell_of, typed
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event
@@ -108,6 +110,18 @@ class People:
         retracted = self._act(Action.RETRACT, key, by, why, seen)
         return self._act(Action.DELETE, key, by, why, retracted)
 
+    def purge(self, seen: Partition, datasets: Iterable[str], by: str, why: str) -> Partition:
+        """Empty some head records of a partition, as a retract does all of them.
+
+        Whoever calls it knows that nobody will ever see them.
+
+        :param seen: the partition as it was read *before* what was seen of its head records, and of what hides them.
+        :param datasets: the names that they are stored under.
+        :raises PartitionUpdateError: when somebody holds it, saved blocks wait to be published, or it has changed.
+        """
+        self._check_not_merged(Action.RETRACT, seen.key)
+        return self._act(Action.RETRACT, seen.key, by, why, seen, tuple(sorted(datasets)))
+
     def act(self, action: Action, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Do ``action`` to the partition as it was seen, and return it as it is afterwards.
 
@@ -120,7 +134,15 @@ class People:
         self._check_not_merged(action, key)
         return self._act(action, key, by, why, seen)
 
-    def _act(self, action: Action, key: str, by: str, why: str, seen: Partition | None) -> Partition:
+    def _act(
+        self,
+        action: Action,
+        key: str,
+        by: str,
+        why: str,
+        seen: Partition | None,
+        datasets: tuple[str, ...] | None = None,
+    ) -> Partition:
         check_key(key)
         check_said(by, why)
         seen = seen or self._read(key)
@@ -136,6 +158,7 @@ class People:
             seen=seen,
             by=storable(by)[:MAX_WHY_CHARACTERS],
             why=storable(why)[:MAX_WHY_CHARACTERS],
+            datasets=datasets,
         )
         attempts = self._core.settler.attempts(f"{action} {key!r}")
         answer = attempts.hear(lambda: self._core.store.act(write))
@@ -158,13 +181,17 @@ class People:
         :param by: who says it, kept in the audit.
         :param why: the reason, kept in the audit.
         :return: ``False`` when something was published since, or somebody else has said it.
-        :raises InvalidInputError: when nobody, or no reason, is named.
+        :raises InvalidInputError: when nobody, or no reason, is named; when the head record lies in an interval that is
+            hidden or being purged, or would lie in one.
         :raises SettingsError: when the store comes from elsewhere and keeps no intervals.
         """
         check_said(by, why)
         if self._intervals is None:
             problem, remedy = "comes from elsewhere and keeps no intervals", "Use another store"
             raise SettingsError("store", self._core.store.description, problem, remedy)
+        check_not_hidden(
+            SourceDocuments(self._core, parts_of(self._core.store).documents).view(), seen, interval.start, interval.end
+        )
         write = SetInterval(
             source=seen.source,
             dataset=seen.dataset,

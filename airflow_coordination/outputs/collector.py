@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -37,6 +37,7 @@ from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import FollowUps, PartitionStore, originals_may_go, parts_of
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.side_writes import retracted
 from airflow_coordination.systems.objects.s3 import Upload
 from airflow_coordination.systems.objects.storage import (
     OutputError,
@@ -162,9 +163,10 @@ def _named(notes: FollowUps, partition: Partition) -> set[str] | None:
 
 
 log = logging.getLogger(__name__)
-
 SAMPLE = 20
 _Contents = list[StoredFile | Upload]
+HeadId = tuple[str, str]
+"""The name of a dataset as it is stored, and the key of the partition that has published it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,13 +210,14 @@ class _Attempt:
     """One attempt directory as listed."""
 
     address: str
-    marker: bool = False
+    marker: StoredFile | None = None
     blocks: dict[str, _Contents] = field(default_factory=dict)
     newest: datetime | None = None
 
     def add(self, rest: list[str], found: StoredFile | Upload | None) -> None:
         """Add what is at ``rest`` in this attempt; ``None`` is a directory, which may be all there is of a block."""
-        self.marker = self.marker or rest == [MARKER]
+        if rest == [MARKER] and isinstance(found, StoredFile):
+            self.marker = found
         if rest[0].startswith(f"{BLOCK}=") and (found is None or len(rest) > 1):
             contents = self.blocks.setdefault(join(self.address, rest[0]), [])
             contents += [found] if found else []
@@ -270,6 +273,31 @@ def collect(
     return collection.carry_out(dry_run)
 
 
+def foreseen(
+    store: PartitionStore, source: str, output_root: object, emptied: Collection[HeadId], prefix: str | None = None
+) -> list[StoredFile]:
+    """Return exactly the files that :func:`collect` would delete because some head records name nothing any more.
+
+    They are its losers with these emptied and no margin left, without those that are losers anyhow; by their paths
+    below ``_attempts``. The other parameters are those of :func:`collect`.
+
+    :param emptied: the head records that are taken as emptied.
+    :raises OutputError: when the storage cannot be used.
+    """
+    root = attempts_root(normal_root(output_root))
+    identifier, keeping = source_identifier(store, source, prefix), Keeping(store, source, prefix)
+    listed = _listed(root)
+    if originals_may_go(store):
+        keeping.trust_overlays(timedelta(0))
+    found: list[set[StoredFile]] = []
+    for gone in ((), emptied):
+        judged = _Collection(store, identifier, root, timedelta(0), keeping, unmarked_are_own=False, emptied=gone)
+        for directory in {partition_directory(identifier, key) for _, key in emptied} & listed.keys():
+            judged.look_at(directory, listed[directory])
+        found.append(judged.files)
+    return sorted(found[1] - found[0], key=lambda file: file.path)
+
+
 def _listed(root: str) -> dict[str, list[_Attempt]]:
     """Return the attempts below ``root`` by partition directory; what is not of our layout is left out."""
     attempts: dict[tuple[str, str], _Attempt] = {}
@@ -299,9 +327,10 @@ class _Collection:
         keeping: Keeping,
         *,
         unmarked_are_own: bool,
+        emptied: Collection[HeadId] = (),
     ) -> None:
         self._store, self._source, self._root, self._older_than = store, source, root, older_than
-        self._keeping = keeping
+        self._keeping, self._emptied = keeping, emptied
         self._unmarked_are_own = unmarked_are_own
         self._apart: dict[Standing, list[str]] = {Standing.FOREIGN: [], Standing.NOBODYS: []}
         self._to_mark: list[tuple[_Attempt, Marker]] = []
@@ -319,7 +348,8 @@ class _Collection:
             return
         key = of_source[0][1].key
         partition = self._store.get(self._source, key)
-        heads = list(every_head(self._store, self._source, key=key))
+        read = every_head(self._store, self._source, key=key)
+        heads = [retracted(head) if (head.dataset, head.key) in self._emptied else head for head in read]
         followed = self._keeping.followed(partition, heads)
         for attempt, fence in self._own(of_source, partition):
             over = partition is not None and fence.token <= partition.token and not partition.held_under(fence)
@@ -327,6 +357,12 @@ class _Collection:
                 self._take(attempt, followed)
             else:
                 self._kept += len(attempt.blocks)
+
+    @property
+    def files(self) -> set[StoredFile]:
+        """The files that go, markers among them."""
+        found = {each for _, contents in self._losers for each in contents if isinstance(each, StoredFile)}
+        return found | {attempt.marker for attempt in self._attempts if attempt.marker}
 
     def leave_needed(self) -> None:
         """Leave what nobody follows, and nothing else has the rows of."""
@@ -435,10 +471,10 @@ class _Collection:
         return None
 
     def _old(self, attempt: _Attempt, heads: Iterable[HeadRecord]) -> bool:
-        moments = [attempt.newest or datetime.now(UTC)]
+        newest = attempt.newest or datetime.now(UTC)
         published = [head.published_at for head in heads if head.published_at]
         limit = self._older_than
-        return max(moments) <= datetime.now(UTC) - limit and all(at <= self._store.now() - limit for at in published)
+        return newest <= datetime.now(UTC) - limit and all(at <= self._store.now() - limit for at in published)
 
     def _take(self, attempt: _Attempt, followed: set[str]) -> None:
         losers = {

@@ -11,7 +11,9 @@ from datetime import datetime
 from typing import Any, Final, Never
 
 from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.view.showing import hiding, interval_of_head
 from airflow_coordination.planning.view.view import BY_RULES, Branch, BranchState, Hidden, HiddenState, View
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.input_errors import InvalidInputError
 
 _FROM: Final = {
@@ -102,10 +104,11 @@ def hidden(view: View, dataset: str, interval: Interval, by: str, why: str, now:
     """Return the view in which an interval of a dataset is hidden, as of now.
 
     What is hidden already stays as it is, with its time: hiding twice does not begin the margin of a purge anew. But
-    what a person hides that only rules have hidden is hidden by both: it stays when they drop it no more.
+    what a person hides that only rules have hidden is hidden by both: it stays when they drop it no more. And what is
+    being purged does not count as hidden: when it is gone, this still is.
     """
     there = (each for each in view.hidden if each.dataset == dataset and each.interval.contains(interval))
-    if any(by == BY_RULES or not each.by_rules for each in there):
+    if any(not each.purging and (by == BY_RULES or not each.by_rules) for each in there):
         return view
     return replace(view, hidden=(*view.hidden, Hidden(dataset=dataset, interval=interval, since=now, by=by, why=why)))
 
@@ -132,11 +135,24 @@ def restored(view: View, dataset: str, interval: Interval) -> View:
     return replace(view, hidden=tuple(each for each in view.hidden if each not in touched))
 
 
-def purging(view: View, entries: Iterable[Hidden]) -> View:
-    """Return the view in which some hidden intervals are being deleted, from which there is no way back."""
+def purging(view: View, entries: Iterable[Hidden], upto: datetime) -> View:
+    """Return the view in which some hidden intervals are being deleted, from which there is no way back.
+
+    What is deleted is fixed here, for whoever does it: what was published up to a moment, in the base and in the
+    branches that show now.
+
+    :param entries: as they were seen; one that was restored meanwhile, even if it was hidden again, stays as it is.
+    :param upto: that moment. It lies before the time in which these entries were looked at, by the buffer: so nothing
+        is published unseen that is to be deleted.
+    """
     marked = list(entries)
-    after = (replace(each, state=HiddenState.PURGING) if each in marked else each for each in view.hidden)
-    return replace(view, hidden=tuple(after))
+
+    def mark(each: Hidden) -> Hidden:
+        if each.purging or each not in marked:
+            return each
+        return replace(each, state=HiddenState.PURGING, upto=upto, branches=view.shown)
+
+    return replace(view, hidden=tuple(mark(each) for each in view.hidden))
 
 
 def purged(view: View, entries: Iterable[Hidden]) -> View:
@@ -151,6 +167,23 @@ def purged(view: View, entries: Iterable[Hidden]) -> View:
             remedy = "Mark it first, so that nobody restores it"
             raise InvalidInputError("interval", str(each.interval), problem, remedy)
     return replace(view, hidden=tuple(each for each in view.hidden if each not in gone))
+
+
+def check_not_hidden(view: View, head: HeadRecord, start: datetime, end: datetime) -> None:
+    """Refuse to move a head record out of what is hidden, or into it: the margins of a purge would not count for it.
+
+    What is moved out may be emptied all the same, by who has seen it inside; what is moved in, at once.
+
+    :raises InvalidInputError: naming what hides it.
+    """
+    for moved in (head, replace(head, interval_start=start, interval_end=end)):
+        entry = hiding(view, moved)
+        if entry is None:
+            continue
+        state = "being purged" if entry.purging else f"hidden by {entry.by} at {entry.since}"
+        remedy = "Wait until that is over" if entry.purging else "Restore it first, and hide it again afterwards"
+        problem = f"lies in {entry.interval}, which is {state}"
+        raise InvalidInputError("interval", str(interval_of_head(moved)), problem, remedy)
 
 
 def _branch(view: View, number: int) -> Branch:

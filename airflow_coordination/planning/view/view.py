@@ -92,6 +92,8 @@ class Hidden:
     :param by: who has hidden it.
     :param why: what they said, or the rule.
     :param state: whether it can be restored.
+    :param upto: once it is being purged: what was published later is not deleted, and shows when this entry is gone.
+    :param branches: once it is being purged: those that showed then. What others bring later is not deleted either.
     """
 
     dataset: str
@@ -100,6 +102,8 @@ class Hidden:
     by: str
     why: str
     state: HiddenState = HiddenState.HIDDEN
+    upto: datetime | None = None
+    branches: tuple[int, ...] = ()
 
     @property
     def purging(self) -> bool:
@@ -210,7 +214,8 @@ def _branch_in(said: Mapping[str, Any]) -> Branch:
 
 
 def _hidden_said(hidden: Hidden) -> dict[str, Any]:
-    return {
+    fixed = {} if hidden.upto is None else {"upto": hidden.upto.isoformat(), "branches": list(hidden.branches)}
+    return fixed | {
         "dataset": hidden.dataset,
         "interval": str(hidden.interval),
         "since": hidden.since.isoformat(),
@@ -221,6 +226,7 @@ def _hidden_said(hidden: Hidden) -> dict[str, Any]:
 
 
 def _hidden_in(said: Mapping[str, Any]) -> Hidden:
+    upto = said.get("upto")
     return Hidden(
         dataset=said["dataset"],
         interval=interval_of("view.hidden.interval", said["interval"]),
@@ -228,4 +234,6 @@ def _hidden_in(said: Mapping[str, Any]) -> Hidden:
         by=said["by"],
         why=said["why"],
         state=HiddenState(said["state"]),
+        upto=None if upto is None else datetime.fromisoformat(upto),
+        branches=tuple(int(number) for number in said.get("branches", ())),
     )

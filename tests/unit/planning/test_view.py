@@ -94,11 +94,15 @@ def test_what_is_being_purged_cannot_come_back() -> None:
     view = changing.hidden(EMPTY, "clean", JANUARY, "me", "wrong", NOW)
     assert changing.hidden(view, "clean", interval_of("interval", "2013-01-05/P1D"), "you", "again", NOW) == view
     assert changing.restored(view, "clean", JANUARY) == EMPTY
-    marked = changing.purging(view, view.hidden)
+    marked = changing.purging(view, view.hidden, NOW)
+    assert View.of(marked.text) == marked
+    assert len(changing.hidden(marked, "clean", JANUARY, "you", "new ones, too", NOW).hidden) == 2
     with pytest.raises(InvalidInputError, match="being purged"):
         changing.restored(marked, "clean", JANUARY)
     assert changing.purged(marked, marked.hidden) == EMPTY
     with pytest.raises(InvalidInputError, match="never marked"):
         changing.purged(view, view.hidden)
+    again = changing.hidden(EMPTY, "clean", JANUARY, "me", "wrong", datetime(2013, 5, 2, tzinfo=UTC))
+    assert changing.purging(again, view.hidden, NOW) == again  # restored meanwhile, and hidden again
     with pytest.raises(InvalidInputError, match="only a part"):
         changing.restored(view, "clean", interval_of("interval", "2013-01-05/P1D"))
