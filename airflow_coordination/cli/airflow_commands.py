@@ -13,7 +13,8 @@ from typing import Final
 from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
 
-from airflow_coordination.cli.commands import COMMANDS, GROUPS, STORE, Command, Option
+from airflow_coordination.cli.command import STORE, Command, Option
+from airflow_coordination.cli.commands import COMMANDS, GROUPS
 from airflow_coordination.cli.context import AirflowPlaces, CommandContext
 from airflow_coordination.cli.standalone import run, standalone_context
 from airflow_coordination.protocol.port import PartitionStore

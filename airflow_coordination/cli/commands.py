@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.branch_commands import BRANCHES_COMMANDS
+from airflow_coordination.cli.command import ASKED_FOR as _ASKED_FOR
+from airflow_coordination.cli.command import NAMED as _NAMED
+from airflow_coordination.cli.command import OUTPUT, PREFIX, SOURCE, Command
+from airflow_coordination.cli.command import option as _option
 from airflow_coordination.cli.doctor import doctor
-from airflow_coordination.cli.output import FORMATS
 from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.cli.subcommands import (
     acting,
@@ -34,38 +34,6 @@ from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import STATES
 from airflow_coordination.protocol.writes import Action
 
-
-@dataclass(frozen=True)
-class Option:
-    """One argument, as argparse takes it."""
-
-    flags: tuple[str, ...]
-    settings: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Command:
-    """One command.
-
-    :param run: does it, and returns the exit code where it is not 0; raises a ``CoordinationError`` when it cannot.
-    :param has_store: whether it works on a store that people name.
-    """
-
-    name: str
-    help: str
-    run: Callable[[CommandContext, Namespace], int | None]
-    options: tuple[Option, ...] = ()
-    has_store: bool = True
-
-
-def _option(*flags: str, **settings: Any) -> Option:
-    return Option(flags, settings)
-
-
-STORE: Final = _option("--store", help="The store's URL, for example sqlite:////var/lib/c.db")
-OUTPUT: Final = _option("-o", "--output", choices=FORMATS, default="table", help="Output format (default: table)")
-PREFIX: Final = _option("--partition-prefix", help="The deployment's partition prefix, if it has one")
-SOURCE: Final = _option("--source", required=True, help="The source's name")
 KEY: Final = _option("key", help="The partition's key")
 KEYS: Final = _option("key", nargs="*", help="Partition keys; or give a filter")
 _APART: Final = "CLOSED: those not PARKED; UNASSIGNED: those not BLOCKED"
@@ -77,13 +45,6 @@ _FILTER: Final = (
     _option("--payload-like", metavar="TEXT", help="All partitions with this in their payload, for example an object"),
     _option("--after", metavar="KEY", help="With a filter: start after this key"),
     _option("--limit", type=int, default=1000, help="With a filter: at most so many at once (default: 1000)"),
-)
-_ASKED_FOR: Final = (
-    _option("--why", required=True, help="The reason, kept in the audit"),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
-    _option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
-    OUTPUT,
 )
 _PEOPLE: Final = (SOURCE, PREFIX, KEYS, *_FILTER, *_ASKED_FOR)
 _OF_A_SOURCE: Final = (SOURCE, PREFIX, *_ASKED_FOR)
@@ -104,7 +65,6 @@ _OWNERS: Final = (
     OUTPUT,
 )
 _BY_SOURCE: Final = (_option("source", help="The source's name"), PREFIX, OUTPUT)
-_NAMED: Final = (SOURCE, PREFIX, OUTPUT)
 _METRICS: Final = (
     _option("--source", help="Only this source"),
     PREFIX,
@@ -220,7 +180,11 @@ _HIDE: Final = (
     OUTPUT,
 )
 _ENABLE: Final = (
-    _option("what", choices=("outputs",), help="outputs: what was merged may go"),
+    _option(
+        "what",
+        choices=("outputs", "branches"),
+        help="outputs: what was merged may go. branches: there may be branches and hidden intervals, too",
+    ),
     _option("--dry-run", action="store_true", help="Say what is in the way, and change nothing"),
     _option("-y", "--yes", action="store_true", help="Do not ask"),
 )
@@ -246,8 +210,15 @@ _QUICKSTART: Final = (
 )
 
 
+_RESET: Final = (
+    _option("--branch", type=int, metavar="N", help="Into this branch, which has begun (default: out of any)"),
+    _option("--out-of-branch", action="store_true", help="Although others stand for its rows since it was retired"),
+)
+
+
 def _action(action: Action) -> Command:
-    return Command(action.value, OFFERED[action], lambda context, args: acting.act(context, action, args), _PEOPLE)
+    options = (*_PEOPLE, *_RESET) if action is Action.RESET else _PEOPLE
+    return Command(action.value, OFFERED[action], lambda context, args: acting.act(context, action, args), options)
 
 
 COMMANDS: Final = (
@@ -366,7 +337,7 @@ STORE_COMMANDS: Final = (
         upkeep.new_id,
         _NEW_ID,
     ),
-    Command("enable", "Keep code out that knows no overlays, so that originals may go", outputs.enable, _ENABLE),
+    Command("enable", "Keep older code out: so that originals may go, or for branches", outputs.enable, _ENABLE),
 )
 COMPACTION_COMMANDS: Final = (
     Command(
@@ -453,6 +424,7 @@ OUTPUTS_COMMANDS: Final = (
 GROUPS: Final = {
     "store": ("The store's schema", STORE_COMMANDS),
     "compaction": ("Small files merged beside ingest", COMPACTION_COMMANDS),
+    "branches": ("Partitions that run again aside, and show together", BRANCHES_COMMANDS),
     "outputs": ("What was published", OUTPUTS_COMMANDS),
 }
 """Commands with a word before their name."""

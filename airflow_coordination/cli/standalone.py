@@ -7,7 +7,8 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
-from airflow_coordination.cli.commands import COMMANDS, GROUPS, STORE, Command
+from airflow_coordination.cli.command import STORE, Command
+from airflow_coordination.cli.commands import COMMANDS, GROUPS
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.handover import STORE_VARIABLE

@@ -14,12 +14,14 @@ from airflow_coordination.leases.moving import Moving
 from airflow_coordination.leases.people import Pausing, People
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 from airflow_coordination.leases.tries import Tries
+from airflow_coordination.leases.viewing.branches import BranchRules
 from airflow_coordination.leases.workers import Workers
 from airflow_coordination.protocol.metrics import CountingMetrics, Metric, Metrics
 from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.protocol.results import Created, HeadRecord, Outlook, Swept
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import (
+    BranchError,
     DeploymentError,
     ForkedChildError,
     NoProgressError,
@@ -50,6 +52,8 @@ from airflow_coordination.values.status import Outcome, PartitionStatus
 
 __all__ = [
     "Block",
+    "BranchError",
+    "BranchRules",
     "Checkpoint",
     "Cleaning",
     "CoordinationError",

@@ -22,6 +22,7 @@ from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import Pausing, People
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 from airflow_coordination.leases.tries import Tries
+from airflow_coordination.leases.viewing.branches import BranchRules
 from airflow_coordination.leases.viewing.documents import SourceDocuments
 from airflow_coordination.leases.workers import Workers
 from airflow_coordination.planning.intervals import Interval
@@ -46,11 +47,7 @@ if TYPE_CHECKING:
     from airflow_coordination.leases.explaining.explanation import Explanation
 
 _SETTINGS: Final = Settings()
-_COUNTED: Final = {
-    Outcome.CLOSED: Metric.CLOSED,
-    Outcome.COMPLETED: Metric.COMPLETED,
-    Outcome.FAILED: Metric.FAILED,
-}
+_COUNTED: Final = {each: Metric[each.name] for each in (Outcome.CLOSED, Outcome.COMPLETED, Outcome.FAILED)}
 
 
 class SourceCoordinator:
@@ -73,8 +70,7 @@ class SourceCoordinator:
     :param metrics: where the seed's metrics go; in memory by default.
     :raises InvalidInputError: naming the argument, when one cannot be used.
 
-    What workers, suppliers and readers call are its own methods; the rest lies in parts that it holds, each given no
-    more than it needs: ``coordinator.people.reopen(…)``.
+    What workers, suppliers and readers call are its own methods; the rest lies in parts: ``coordinator.people.reopen``.
     """
 
     counting: Final[Counting]
@@ -119,6 +115,11 @@ class SourceCoordinator:
     def documents(self) -> SourceDocuments:
         """What people say of the source: its view, its rules."""
         return SourceDocuments(self._core, self._has.documents)
+
+    @cached_property
+    def branches(self) -> BranchRules:
+        """What the branches of the source allow."""
+        return self._core.branches
 
     @cached_property
     def pausing(self) -> Pausing:
@@ -166,29 +167,29 @@ class SourceCoordinator:
         """How many calls of this coordinator were refused because their fence was no longer the current one (exact)."""
         return self._core.refused.counts.get("refused", 0)
 
-    def create_partitions(self, partitions: Iterable[object]) -> Created:
+    def create_partitions(self, partitions: Iterable[object], *, branch: int | None = None) -> Created:
         """Create the partitions that do not exist, in this order; the others stay as they are.
 
         Parents go before their children: a parent has to be there already, or stand in the same page. Those that have
         completed need not be waited for; a child that exists stays as it is, even where its parents are gone.
 
         :param partitions: keys or identifiers; read in pages, so a generator may yield millions.
+        :param branch: that the new ones run in; it has begun, and does not show yet.
         :return: how many were created and existed, and whose payload differs from the stored one.
         :raises InvalidInputError: for a key, payload or priority that cannot be stored; pages before it are created.
         :raises UnknownParentError: when a parent does not exist; it names both.
         :raises ParentCycleError: when partitions of a page could never start; nothing of that page is created.
         """
-        return self.supplying.create(partitions)
+        return self.supplying.create(partitions, branch)
 
     def run_supplier(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
         """Run the supplier under the source's global-state lease; on one node at a time.
 
-        A supplier's exception propagates; its lease is given back, and partitions created so far stay.
+        A supplier's exception propagates; its lease is given back, and partitions created so far stay. A later try of
+        the Airflow task that died while it ran the supplier takes the lease over at once.
 
         :param supplier: called with the global state (a dict). It changes it and returns identifiers, or is a
             generator that yields identifiers and :class:`Checkpoint`.
-        A later try of the Airflow task that died while it ran the supplier takes the lease over at once.
-
         :param clean_after: when the supplier is done, remove parents that have finished so long ago and that it has not
             named again, under the same lease; see :meth:`.Cleaning.clean_up`. ``None`` = never.
         :return: what was created; ``ran`` is false while a rival holds the source's lease, alive or dead.
@@ -293,6 +294,7 @@ class SourceCoordinator:
         counted: Accounting | None = None,
         then: str | None = None,
         interval: str | Interval | None = None,
+        empty: Sequence[str] = (),
     ) -> None:
         """End the tenure: the partition is COMPLETED, and all saved and given blocks are published in the same step.
 
@@ -300,11 +302,13 @@ class SourceCoordinator:
         :param then: a note of what follows at the source, kept by the same step until
             :meth:`.FollowUps.clear_follow_up`: JSON of at most 4 KiB.
         :param interval: of which time the published rows are; as for :class:`.Complete`.
+        :param empty: datasets of which it has nothing from now on, without a block that says so.
         :raises InvalidInputError: when the note is longer, or the interval is none; nothing is ended.
+        :raises BranchError: when a branch does not allow it; nothing is ended: fail it with ``park=True``.
         """
         with self._core.watched(Metric.COMPLETE_ERRORS):
-            request = CompleteRequest(counted=counted, then=self.follow_ups.noted(then), interval=interval)
-            self._end(lease, request, blocks)
+            note = self.follow_ups.noted(then)
+            self._end(lease, CompleteRequest(tuple(empty), counted=counted, then=note, interval=interval), blocks)
 
     def close(
         self,
@@ -322,8 +326,7 @@ class SourceCoordinator:
             (DynamoDB: 2 s) waits that much longer, also for a duration of 0.
         :param state: progress for the next pass; ``None`` starts it afresh, as in Data Prepper.
         :param counted: as for :meth:`save_progress_state`.
-        :param then: as for :meth:`complete`.
-        :param interval: as for :meth:`complete`.
+        :param then: as for :meth:`complete`; so is ``interval``.
         """
         with self._core.watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
@@ -331,15 +334,18 @@ class SourceCoordinator:
             wish = CloseRequest(progress, asked=reopen_after, wait=after, counted=counted, then=note, interval=interval)
             self._end(lease, wish, blocks)
 
-    def fail(self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None) -> None:
+    def fail(
+        self, lease: Lease, error: str, retry_after: timedelta | datetime | None = None, *, park: bool = False
+    ) -> None:
         """End the tenure as failed: wait, count, and park at the maximum; progress and saved blocks are kept.
 
         :param error: kept as the partition's last error, 2,000 characters at most.
         :param retry_after: the wait; by default doubling from 30 s to 1 h.
+        :param park: at once: another try would fare no better (:class:`BranchError`).
         """
         with self._core.watched(None):
             after = duration("retry_after", retry_after, self.store.now)
-            self._end(lease, FailRequest(error, asked=retry_after, wait=after))
+            self._end(lease, FailRequest(error, park, asked=retry_after, wait=after))
 
     def give_up(self, lease: Lease, retry_after: timedelta | datetime | None = None) -> None:
         """End the tenure without counting anything; the partition is free at once, or after ``retry_after``."""
@@ -359,8 +365,7 @@ class SourceCoordinator:
         """Complete and acquire the next partition, in one commit where the store can (SQL).
 
         :param counted: as for :meth:`save_progress_state`.
-        :param then: as for :meth:`complete`.
-        :param interval: as for :meth:`complete`.
+        :param then: as for :meth:`complete`; so is ``interval``.
         :return: the next lease, or ``None`` when there is nothing more to do, which is counted.
         :raises OutcomeUnknownError: also when the partition is completed, and only the next one could not be had; the
             message says so.
@@ -411,7 +416,7 @@ class SourceCoordinator:
     ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given.
 
-        :param parked: only those that are parked, or only those that are not; parked ones are CLOSED.
+        :param parked: only those that are parked, or only others; parked ones are CLOSED.
         :param prefix: only keys that begin so; others are not read.
         """
         return self.looking.partitions(status, after, limit, parked=parked, prefix=prefix)
@@ -423,7 +428,7 @@ class SourceCoordinator:
     def explain(self, key: str) -> Explanation:
         """Return why a partition is not moving, what happens next by itself and when, and what to type.
 
-        Sends at most eight requests, for about a thousand rows, however large the source.
+        Sends eight requests at most, however large the source.
 
         :param key: also of a partition that was deleted, or is not there.
         :raises InvalidKeyError: when no partition can have it.
@@ -433,8 +438,7 @@ class SourceCoordinator:
     def history(self, key: str, limit: int = 1000) -> list[PastTenure]:
         """Return who has held a partition, from when until when, how that ended, and what came of it; newest last.
 
-        It is kept for the store's ``history_retention``; the last eight endings are there, too, where nothing else is
-        known of them without owner and start.
+        It is kept for the store's ``history_retention``; of the last eight endings some is known in any case.
 
         :param key: also of a partition that was deleted; empty for one that never was.
         :param limit: so many of the newest.
@@ -453,12 +457,8 @@ class SourceCoordinator:
 
     def _sweep(self, limit: int) -> Swept:
         """Reopen CLOSED partitions whose time has come and reclaim expired leases, at most ``limit`` of each."""
-        write = Sweep(
-            source=self._core.source_id,
-            op=self._core.randomness.op_id(),
-            limit=check_limit(limit),
-            max_lost_leases=self._core.settings.max_lost_leases,
-        )
+        op, most = self._core.randomness.op_id(), self._core.settings.max_lost_leases
+        write = Sweep(source=self._core.source_id, op=op, limit=check_limit(limit), max_lost_leases=most)
         swept = self._core.settler.repeat("sweep", lambda: self._core.store.sweep(write))
         self._core.count(Metric.REOPENED, swept.reopened)
         self._core.count(Metric.LOST, swept.reclaimed + swept.parked)
@@ -490,8 +490,8 @@ class SourceCoordinator:
         """End a tenure and count it; return whether the store's answer was heard."""
         write, heard = self._core.tenures.end(lease, request, blocks, send=send)
         self.counting.count_records(lease, request.counted)
-        if write.outcome in _COUNTED:
-            self._core.count(_COUNTED[write.outcome])
+        if (counted := _COUNTED.get(write.outcome)) is not None:
+            self._core.count(counted)
         self._core.count(Metric.PARKED, write.status is PartitionStatus.CLOSED and write.delay is None)
         self._core.count(Metric.CHILDREN_RELEASED, lease.chain.released)
         if write.outcome is Outcome.FAILED:

@@ -108,18 +108,20 @@ class Supplying:
         self._core, self._cleaning, self._heartbeat, self._view = core, cleaning, heartbeat, view
         self._registered = False
 
-    def create(self, partitions: Iterable[object]) -> Created:
+    def create(self, partitions: Iterable[object], branch: int | None = None) -> Created:
         """Create the partitions that do not exist; see :meth:`SourceCoordinator.create_partitions`."""
         check_upkeep(self._core.source)
+        if branch is not None:
+            self._core.branches.begun(self._core.source_id, branch)
         self._register_if_new()
         total = Created()
         page: list[NewPartition] = []
         for new in encoded(partitions):
             page.append(new)
             if len(page) >= self._core.store.create_page:
-                total += self._create(page)
+                total += self._create(page, branch=branch)
                 page = []
-        return total + self._create(page) if page else total
+        return total + self._create(page, branch=branch) if page else total
 
     def run(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
         """Run the supplier under its lease; see :meth:`SourceCoordinator.run_supplier`."""
@@ -189,14 +191,15 @@ class Supplying:
             if dag_id not in dags_of(known):
                 raise
 
-    def _create(self, page: Sequence[NewPartition], source_id: str | None = None) -> Created:
+    def _create(self, page: Sequence[NewPartition], source_id: str | None = None, branch: int | None = None) -> Created:
         distinct, created = without_repeats(page)
         for wave in waves(distinct):
-            created += self._create_wave(wave, source_id)
+            created += self._create_wave(wave, source_id, branch)
         return created
 
-    def _create_wave(self, wave: tuple[NewPartition, ...], source_id: str | None) -> Created:
-        write = Create(source=source_id or self._core.source_id, op=self._core.randomness.op_id(), partitions=wave)
+    def _create_wave(self, wave: tuple[NewPartition, ...], source_id: str | None, branch: int | None) -> Created:
+        source, op = source_id or self._core.source_id, self._core.randomness.op_id()
+        write = Create(source=source, op=op, partitions=wave, branch=branch)
         created = self._core.settler.repeat("create partitions", lambda: self._core.store.create(write))
         if source_id is None:
             self._core.count(Metric.CREATED, created.created)

@@ -198,14 +198,16 @@ class FailRequest(EndRequest):
     """Failed: progress and staged blocks are kept, and the partition is parked at the maximum.
 
     :param error: kept as the last error, as far as a store takes it.
+    :param park: at once, because another try would fare no better.
     """
 
     error: str
+    park: bool = False
 
     def changes(self, partition: Partition, op: str, settings: Settings) -> dict[str, Any]:
         """Return what the write changes."""
         failures = partition.failures + 1
-        parks = failures >= settings.max_failures
+        parks = self.park or failures >= settings.max_failures
         delay = settings.delay_after(failures) if self.wait is None else self.wait
         return {
             "outcome": Outcome.FAILED,

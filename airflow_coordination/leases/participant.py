@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.leases.tenures import Tenures
+from airflow_coordination.leases.viewing.branches import BranchRules
 from airflow_coordination.protocol.metrics import CountingMetrics, Gauge, Metric, Metrics, WorkGauge, full_name
 from airflow_coordination.protocol.port import FusedSteps, PartitionStore
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, StoreThrottledError
@@ -52,6 +53,7 @@ class Participant:
         """The internal source with the workers' places."""
         self.clock, self.randomness = clock or SystemClock(), randomness or Randomness()
         self.settler = Settler(store, self.clock, self.randomness, settings.request_deadline, self._unheard)
+        self.branches = BranchRules(store, self.settler)
         self.tenures = Tenures(store, settings, self.settler, self.clock, self.randomness)
 
     def acquirer(self, source_id: str, fused: FusedSteps | None = None) -> Acquisition:

@@ -68,12 +68,25 @@ class People:
         """Set a partition aside until a person reopens it; its owner, if any, loses the lease."""
         return self.act(Action.PARK, key, by, why, seen)
 
-    def reset(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+    def reset(
+        self,
+        key: str,
+        by: str,
+        why: str,
+        seen: Partition | None = None,
+        *,
+        branch: int | None = None,
+        out_of_branch: bool = False,
+    ) -> Partition:
         """Start a partition afresh: no progress, no counts. Published output stays until it is replaced.
 
+        :param branch: the branch that it runs in from now on, which has begun; ``None`` = in none.
+        :param out_of_branch: although it was retired in a branch, so that others stand for its rows.
         :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
+        :raises BranchError: while a branch that it runs in has begun, or because it was retired in one.
+        :raises InvalidInputError: when ``branch`` is not begun.
         """
-        return self.act(Action.RESET, key, by, why, seen)
+        return self.act(Action.RESET, key, by, why, seen, branch=branch, out_of_branch=out_of_branch)
 
     def finish(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Complete a partition without its work: nothing more is published, and whoever waits for it need not any more.
@@ -120,19 +133,31 @@ class People:
         :raises PartitionUpdateError: when somebody holds it, saved blocks wait to be published, or it has changed.
         """
         self._check_not_merged(Action.RETRACT, seen.key)
-        return self._act(Action.RETRACT, seen.key, by, why, seen, tuple(sorted(datasets)))
+        return self._act(Action.RETRACT, seen.key, by, why, seen, datasets=tuple(sorted(datasets)))
 
-    def act(self, action: Action, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
+    def act(
+        self,
+        action: Action,
+        key: str,
+        by: str,
+        why: str,
+        seen: Partition | None = None,
+        *,
+        branch: int | None = None,
+        out_of_branch: bool = False,
+    ) -> Partition:
         """Do ``action`` to the partition as it was seen, and return it as it is afterwards.
 
         :param by: who asks for it, for the audit.
         :param why: the reason, for the audit.
         :param seen: the partition as the person saw it; read now when ``None``.
+        :param branch: of a :meth:`reset`.
+        :param out_of_branch: of a :meth:`reset`.
         :raises PartitionNotFoundError: when there is no such partition.
         :raises PartitionUpdateError: when its status does not allow the action, or it changed meanwhile.
         """
         self._check_not_merged(action, key)
-        return self._act(action, key, by, why, seen)
+        return self._act(action, key, by, why, seen, branch, out_of_branch=out_of_branch)
 
     def _act(
         self,
@@ -141,12 +166,15 @@ class People:
         by: str,
         why: str,
         seen: Partition | None,
+        branch: int | None = None,
+        *,
+        out_of_branch: bool = False,
         datasets: tuple[str, ...] | None = None,
     ) -> Partition:
         check_key(key)
         check_said(by, why)
         seen = seen or self._read(key)
-        self._check_fits(action, seen)
+        self._check_fits(action, seen, branch, out_of_branch=out_of_branch)
         if action is Action.DELETE and seen.awaited_op is not None:
             self._check_nobody_waits(seen)
         op = self._core.randomness.op_id()
@@ -158,6 +186,7 @@ class People:
             seen=seen,
             by=storable(by)[:MAX_WHY_CHARACTERS],
             why=storable(why)[:MAX_WHY_CHARACTERS],
+            branch=branch,
             datasets=datasets,
         )
         attempts = self._core.settler.attempts(f"{action} {key!r}")
@@ -213,14 +242,18 @@ class People:
         now = settler.repeat("read the head records", read)
         return any((head.op, head.interval_start, head.interval_end) == said for head in now)
 
-    def check_action(self, action: Action, seen: Partition) -> None:
+    def check_action(
+        self, action: Action, seen: Partition, *, branch: int | None = None, out_of_branch: bool = False
+    ) -> None:
         """Say whether ``action`` fits the partition as it was seen, and change nothing.
 
+        :param branch: of a :meth:`reset`.
+        :param out_of_branch: of a :meth:`reset`.
         :raises PartitionUpdateError: naming the statuses that it fits, or what is in its way; the same that the action
             itself would raise.
         """
         self._check_not_merged(action, seen.key)
-        self._check_fits(action, seen)
+        self._check_fits(action, seen, branch, out_of_branch=out_of_branch)
 
     def check_kept(self, action: Action) -> None:
         """Refuse what would take back or forget what groups have merged: where originals are gone, rows with it.
@@ -236,7 +269,9 @@ class People:
             remedy = f"Use `{off}`, which looks whether the originals are there, or reset, which lets it merge again"
             raise PartitionUpdateError(action, key, f"{problem}. {remedy}.")
 
-    def _check_fits(self, action: Action, seen: Partition) -> None:
+    def _check_fits(
+        self, action: Action, seen: Partition, branch: int | None = None, *, out_of_branch: bool = False
+    ) -> None:
         fits = TRANSITIONS[Event[action.name]]
         if seen.status not in fits:
             named = " or ".join(sorted(status for status in fits if status))
@@ -246,6 +281,8 @@ class People:
             problem = f"{len(seen.staged)} block(s) are saved with its progress and not published yet"
             remedy = "Let the next pass end, or use reset first, which drops them"
             raise PartitionUpdateError(action, seen.key, f"{problem}. {remedy}.")
+        if action is Action.RESET:
+            self._core.branches.check_reset(seen, branch, out_of_branch=out_of_branch)
         if action in _BEGINS_ANEW:
             self._check_followed_up(action, seen)
 

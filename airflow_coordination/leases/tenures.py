@@ -8,7 +8,7 @@ from dataclasses import replace
 from airflow_coordination.leases.confirm import Settler, not_owned
 from airflow_coordination.leases.lease import Chain, Lease
 from airflow_coordination.leases.outcomes import CompleteRequest, EndRequest, Tenure, interval_in, said_interval
-from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.leases.viewing.branches import BranchRules
 from airflow_coordination.protocol.follow_up import promised
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
@@ -41,6 +41,7 @@ class Tenures:
     ) -> None:
         self._store, self._settings, self._settler = store, settings, settler
         self._clock, self._randomness = clock, randomness
+        self._branches = BranchRules(store, settler)
         self._unheard_begins: dict[Fence, tuple[Begin, Chain]] = {}
         """What the next call under the same fence goes on with; a new write would take the old one for a rival's."""
 
@@ -195,37 +196,35 @@ class Tenures:
             return write, answer is not None
 
     def prepare(self, lease: Lease, request: EndRequest, blocks: Sequence[Block]) -> End:
-        """Return the ending write, with the head records it publishes. The caller holds the chain."""
+        """Return the ending write, with the head records it publishes. The caller holds the chain.
+
+        :raises BranchError: when nobody would see it, or it would hide what readers see.
+        """
         op, chain, partition = self._randomness.op_id(), lease.chain, lease.chain.partition
         write = Tenure(partition, lease.fence, chain.last_op, chain.totals).ended(request, op, self._settings)
         if not write.clear_staged:
             return write
         published = merge(partition.staged, blocks)
+        present = self._present(partition, published)
+        self._branches.check_ending(partition, published, present)
+        if write.then is not None and self._branches.leaves_out_notes(partition):
+            write = replace(write, then=None)
         totals = accounting.published_with(write, partition, counted=request.counted is not None)
         interval = said_interval(request.interval) or interval_in(partition)
         empty = request.empty if isinstance(request, CompleteRequest) else ()
-        heads = self._publish(partition, published, write.op, totals, interval, empty)
+        heads = head_records(partition, published, present, write.op, totals, interval, empty)
+        for head in heads:
+            dump_blocks(head.blocks)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
         return replace(write, heads=heads, rows=rows, bytes=bytes_) if heads else write
 
-    def _publish(
-        self,
-        partition: Partition,
-        published: tuple[Block, ...],
-        op: str,
-        totals: str | None,
-        interval: Interval | None,
-        empty: Sequence[str],
-    ) -> tuple[HeadRecord, ...]:
-        heads: dict[str, HeadRecord] = {}
-        if published and may_add(partition, published):
-            hear = self._settler.attempts("read the head records").hear
-            found = every_head(self._store, partition.source, key=partition.key, hear=hear)
-            heads = {head.dataset: head for head in found}
-        records = head_records(partition, published, heads, op, totals, interval, empty)
-        for record in records:
-            dump_blocks(record.blocks)
-        return records
+    def _present(self, partition: Partition, published: tuple[Block, ...]) -> dict[str, HeadRecord]:
+        """Return the partition's head records by their stored names, if its ending may add to them."""
+        if not published or not may_add(partition, published):
+            return {}
+        hear = self._settler.attempts("read the head records").hear
+        found = every_head(self._store, partition.source, key=partition.key, hear=hear)
+        return {head.dataset: head for head in found}
 
     def _settle_earlier(self, chain: Chain) -> ChainWrite | None:
         """Settle a write whose outcome was left unknown, before the chain goes on; return it."""

@@ -12,7 +12,9 @@ from airflow_coordination.values.names import split_source
 
 WHY = "…"
 """Stands where people say why they act."""
-_NEEDS_WHY = frozenset({"finish", "park", "pause", "release", "reopen", "reset", "resume", "retract"})
+_NEEDS_WHY = frozenset({"finish", "park", "pause", "release", "reopen", "reset", "resume", "retract"}) | {
+    f"branches {name}" for name in ("begin", "publish", "roll-back", "finalize", "retire")
+}
 _DEFAULT_CONNECTION: Final = "coordination_default"
 _CONNECTION: Final = "airflow_connection"
 """An open store's attribute: the id of the Airflow connection that opened it."""

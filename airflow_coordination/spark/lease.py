@@ -190,8 +190,17 @@ class PartitionLease:
         :raises InvalidInputError: when it is something else, or longer.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         """
+        if then is not None and self.leaves_out_notes():
+            return
         with self._lock, self._as_owner():
             self.parking.say(then)
+
+    def leaves_out_notes(self) -> bool:
+        """Return whether nothing follows its ending or parking, and tell the log: so it is while a branch is begun."""
+        left = self._coordinator.branches.leaves_out_notes(self._lease.chain.partition)
+        if left:
+            log.info("What follows is left out: partition %r runs in a branch begun without --then", self._lease.key)
+        return left
 
     def save(self, state: object) -> None:
         """Save progress together with the blocks finished since the last save; the next tenure finds both.
@@ -247,6 +256,7 @@ class PartitionLease:
             that readers need themselves.
         :raises InvalidInputError: for an unknown mode, format, option or schema, or two modes for one dataset; for
             ``"append"`` to what an earlier life of the partition published.
+        :raises BranchError: when its branch was rolled back, or readers see another one than ``"append"`` adds to.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         :raises ForkedChildError: in a forked child.
         """
@@ -280,6 +290,7 @@ class PartitionLease:
         with self._lock:
             self.check_held()
             check_one_mode(self._known(), dataset, mode)
+            self._coordinator.branches.check_block(self._lease.chain.partition, dataset, mode)
             if mode == "append":
                 check_not_twice(self._coordinator.store, self._lease.chain.partition, self._known(), dataset)
             block = attempt.open(dataset, how)

@@ -35,6 +35,7 @@ from airflow_coordination.systems.spark.error_text import MAX_ERROR, error_text,
 from airflow_coordination.systems.spark.jobs import SparkJobs
 from airflow_coordination.systems.spark.session import has_jvm, note_on_locale, usable
 from airflow_coordination.values.errors import (
+    BranchError,
     DeploymentError,
     NoProgressError,
     PartitionNotFoundError,
@@ -275,7 +276,7 @@ class _Tenure:
 
     def _note(self, outcome: Complete | Close) -> None:
         """Write down what follows the ending, while the lease is renewed: that may take a look at many objects."""
-        if outcome.then is not None:
+        if outcome.then is not None and not self._seen.leaves_out_notes():
             from airflow_coordination.duties.follow_ups import note_of, pinned
 
             ended = self._lease.chain.partition
@@ -314,7 +315,7 @@ class _Tenure:
     def _fail(self, error: BaseException, stop: BaseException | None = None) -> Ended:
         text = error_text(error) + note_on_locale(self._driver.spark, self._lease.partition)
         try:
-            self._driver.coordinator.fail(self._lease, text)
+            self._driver.coordinator.fail(self._lease, text, park=isinstance(error, BranchError))
         except CoordinationError as refusal:
             return self._lost(refusal, stop)
         finally:  # after the ending: whatever the log does with it, the partition has its error

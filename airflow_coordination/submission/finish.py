@@ -14,7 +14,12 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import shell_of
 from airflow_coordination.submission.tenure_book import TenureBook, has_begun, is_of_task
-from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionNotOwnedError
+from airflow_coordination.values.errors import (
+    BranchError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionNotOwnedError,
+)
 from airflow_coordination.values.fence import Ending, Fence
 from airflow_coordination.values.input_errors import CoordinationError, printable, shown
 from airflow_coordination.values.scrubbing import MAX_TEXT, without_secrets
@@ -92,7 +97,10 @@ def _end(coordinator: SourceCoordinator, lease: Lease, key: str, fence: Fence, e
     if end.stopped:
         coordinator.tries.give_up_for_dead_owner(key, fence)
     elif end.error is None and end.may_complete and not end.began:
-        coordinator.complete(lease)
+        try:
+            coordinator.complete(lease)
+        except BranchError as error:  # what the job did is done, and no try of it would count
+            coordinator.fail(lease, str(error), park=True)
     else:
         coordinator.tries.fail_for_dead_owner(key, fence, end.reason)
 

@@ -98,8 +98,9 @@ class LeaseChoice:
 
     def _cleared(self, key: str) -> Lease | Done:
         if self._on_clear == "reset":
-            self._check_free(key)
-            self._coordinator.people.reset(key, by=self._coordinator.owner.text, why="its Airflow task was cleared")
+            branch = self._coordinator.branches.stays_in(self._check_free(key))
+            by, why = self._coordinator.owner.text, "its Airflow task was cleared"
+            self._coordinator.people.reset(key, by=by, why=why, branch=branch)
             return self._take(key)
         again = typed(self._coordinator, "reset", key)
         return Done(
@@ -108,14 +109,15 @@ class LeaseChoice:
             f"partition again. To do that, run `{again}`, or set on_clear='reset'.",
         )
 
-    def _check_free(self, key: str) -> None:
-        """Refuse to take a partition from somebody who works on it by now.
+    def _check_free(self, key: str) -> Partition:
+        """Return a partition, unless somebody else works on it by now.
 
         :raises PartitionFailedError: when its lease is another task's, and lasts.
         """
         seen, until = self._read(key), self._coordinator.store.now()
         if seen.ownership_timeout and seen.ownership_timeout > until and not is_of_task(seen, self._coordinator.owner):
             raise _unavailable(seen, shell_of(self._coordinator.store))
+        return seen
 
     def _again(self, key: str, fence: Fence) -> Lease | Done:
         partition = self._read(key)

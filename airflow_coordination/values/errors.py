@@ -13,6 +13,7 @@
     ├── PartitionNotFoundError
     ├── PartitionNotOwnedError
     ├── PartitionUpdateError
+    │   └── BranchError
     ├── OutcomeUnknownError
     ├── StoreUnavailableError
     │   ├── StoreSlowError
@@ -35,6 +36,7 @@ from airflow_coordination.values.fence import Ending, Fence, Owner
 from airflow_coordination.values.input_errors import CoordinationError, printable, shown
 
 __all__ = [
+    "BranchError",
     "DeploymentError",
     "ForkedChildError",
     "NoProgressError",
@@ -116,6 +118,17 @@ class PartitionUpdateError(CoordinationError):
     def __str__(self) -> str:
         about = f" partition {shown(self.key)}" if self.key else ""
         return f"Cannot {self.action}{about}: {self.reason}"
+
+
+class BranchError(PartitionUpdateError):
+    """A branch does not allow it: nobody would see the result, or it would hide what readers see (promise S22).
+
+    Trying the same again fares no better, so a tenure that ends so is parked at once.
+
+    :param action: what was attempted.
+    :param key: the partition key.
+    :param reason: which branch, why, and the ways out.
+    """
 
 
 class OutcomeUnknownError(CoordinationError):

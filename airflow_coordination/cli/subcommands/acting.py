@@ -60,15 +60,16 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
     if scope := sentence(args.source, meant):
         say(scope)
     partitions, about = meant.partitions, f"partition(s) of source {args.source}"
+    told = {"branch": args.branch, "out_of_branch": args.out_of_branch} if action is Action.RESET else {}
     if args.dry_run:
-        fit = _told(partitions, lambda partition: coordinator.people.check_action(action, partition))
+        fit = _told(partitions, lambda partition: coordinator.people.check_action(action, partition, **told))
         say(f"Dry run: would {action} {fit} of {len(partitions)} {about}. Nothing was changed.")
         return int(fit < len(partitions))
     if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?", context.store)):
         say("Nothing was changed.")
         return 0
-    by = args.by or account()
-    done = _told(partitions, lambda partition: coordinator.people.act(action, partition.key, by, args.why, partition))
+    by, why = args.by or account(), args.why
+    done = _told(partitions, lambda one: coordinator.people.act(action, one.key, by, why, one, **told))
     say(f"Done: {action} {done} of {len(partitions)} {about}.")
     if action is Action.RETRACT and done:
         _tell_merged(coordinator, {partition.key for partition in partitions})

@@ -1,4 +1,4 @@
-"""``outputs collect`` and ``store enable outputs``: what was published and is needed no more goes."""
+"""``outputs collect`` and ``store enable``: what was published and is needed no more goes."""
 
 from __future__ import annotations
 
@@ -87,26 +87,30 @@ def _tell_originals(context: CommandContext, args: Namespace) -> None:
 
 
 def enable(context: CommandContext, args: Namespace) -> None:
-    """Keep code out that knows no overlays, so that the collector may delete what they have the rows of.
+    """Keep code out that knows no overlays, so that originals may go; or no branches either, so that there may be some.
 
     :raises SettingsError: when users' names are in the way, this role may not, or there is nobody to ask.
     """
     store = context.store
     enabling = enabling_of(store)
-    if enabling.outputs_enabled():
-        say(f"Outputs are enabled already in store {store.store_id} at {store.description}.")
+    branches = args.what == "branches"
+    if enabling.branches_enabled() if branches else enabling.outputs_enabled():
+        say(f"{args.what.capitalize()} are enabled already in store {store.store_id} at {store.description}.")
         return
     check_names(store)
-    say("From then on processes of versions that know no overlays refuse this store when they start.")
+    older = "no branches and no hidden intervals" if branches else "no overlays"
+    say(f"From then on processes of versions that know {older} refuse this store when they start.")
     say("Those that run already do not look again. End them first: drivers, triggerers, readers, collectors.")
+    if branches:
+        say("One that is left would publish at once what runs in a branch, and read what is hidden.")
     longest = max((held_for(store, identifier) for identifier, _ in store.sources()), default=timedelta(0))
     if longest:
         say(f"The oldest tenure has been running for {_hours(longest)}: is its driver of this version?")
-    would = f"enable outputs in store {store.store_id}"
+    would = f"enable {args.what} in store {store.store_id}"
     question = "Is everything that uses this store of this version? Nothing takes this back."
     if agreed(args, would, question, store):
-        enabling.enable_outputs()
-        say(f"Done: outputs are enabled in store {store.store_id} at {store.description}.")
+        (enabling.enable_branches if branches else enabling.enable_outputs)()
+        say(f"Done: {args.what} are enabled in store {store.store_id} at {store.description}.")
 
 
 def _hours(age: timedelta) -> str:

@@ -25,13 +25,21 @@ _FROM: Final = {
 
 
 def begun(
-    view: View, selection: Mapping[str, Any], interval: Interval | None, by: str, why: str, now: datetime
+    view: View,
+    selection: Mapping[str, Any],
+    interval: Interval | None,
+    by: str,
+    why: str,
+    now: datetime,
+    *,
+    then: bool = False,
 ) -> tuple[View, int]:
     """Return the view with one branch more, and its number. Its partitions are still to be reset into it.
 
     :param selection: for people.
     :param interval: of what it replaces.
     :param now: by the store's clock.
+    :param then: what its partitions say to follow their endings is done.
     """
     number = view.next_number
     branch = Branch(
@@ -43,6 +51,7 @@ def begun(
         why=why,
         at=now,
         changed_at=now,
+        then=then,
     )
     return replace(view, branches=(*view.branches, branch), next_number=number + 1), number
 
@@ -51,12 +60,33 @@ def complete(view: View, number: int, expected: int, interval: Interval | None) 
     """Return the view that knows how many partitions a branch has: from here on it may be published.
 
     :param interval: of what it replaces, where that is known now.
+    :raises InvalidInputError: when it is not begun, or something is being retired in it.
+    """
+    branch = _begun(view, number)
+    if branch.retiring is not None:
+        _refuse_half_retired(branch)
+    return _with(view, replace(branch, expected=expected, interval=interval or branch.interval))
+
+
+def retiring(view: View, number: int, selection: Mapping[str, Any]) -> View:
+    """Return the view in which partitions are being retired in a branch: until that is done, it is not published.
+
+    :param selection: which, for people.
+    :raises InvalidInputError: when it is not begun, or others are being retired in it.
+    """
+    branch = _begun(view, number)
+    if branch.retiring is not None and dict(branch.retiring) != dict(selection):
+        _refuse_half_retired(branch)
+    return _with(view, replace(branch, retiring=selection))
+
+
+def retired(view: View, number: int, expected: int | None) -> View:
+    """Return the view in which what was being retired in a branch is.
+
+    :param expected: how many partitions the branch has now; ``None`` where it has not all of them yet.
     :raises InvalidInputError: when it is not begun.
     """
-    branch = _branch(view, number)
-    if not branch.begun:
-        _refuse(branch, "is not begun any more", "Begin another one")
-    return _with(view, replace(branch, expected=expected, interval=interval or branch.interval))
+    return _with(view, replace(_begun(view, number), retiring=None, expected=expected))
 
 
 def published(view: View, number: int, now: datetime) -> View:
@@ -70,6 +100,8 @@ def published(view: View, number: int, now: datetime) -> View:
     if branch.begun and branch.expected is None:
         problem = "has not all of its partitions yet: whoever began it was interrupted"
         _refuse(branch, problem, f"Repeat `branches begin` with --branch {number}")
+    if branch.begun and branch.retiring is not None:
+        _refuse_half_retired(branch)
     return _moved(view, branch, BranchState.PUBLISHED, now)
 
 
@@ -192,6 +224,19 @@ def _branch(view: View, number: int) -> Branch:
         known = ", ".join(str(branch.number) for branch in view.branches) or "none"
         raise InvalidInputError("branch", number, "is not there", f"Name one of those there are: {known}")
     return found
+
+
+def _begun(view: View, number: int) -> Branch:
+    branch = _branch(view, number)
+    if not branch.begun:
+        _refuse(branch, f"is {branch.state}, and not begun", "Begin another one")
+    return branch
+
+
+def _refuse_half_retired(branch: Branch) -> Never:
+    what = ", ".join(f"{name} {value}" for name, value in (branch.retiring or {}).items())
+    problem = f"has not all retired yet that shall be ({what}): whoever did it was interrupted, or is at it"
+    _refuse(branch, problem, "Repeat `branches retire` with the same partitions")
 
 
 def _moved(view: View, branch: Branch, state: BranchState, now: datetime) -> View:

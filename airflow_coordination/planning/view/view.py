@@ -46,6 +46,8 @@ class Branch:
     :param why: what they said.
     :param at: when, by the store's clock.
     :param changed_at: when it came into its state.
+    :param then: what its partitions say to follow their endings (``then=``) is done while it is begun, too.
+    :param retiring: what is being retired in it, as :attr:`selection`; ``None`` unless somebody is at it.
     """
 
     number: int
@@ -57,6 +59,8 @@ class Branch:
     why: str
     at: datetime
     changed_at: datetime
+    then: bool = False
+    retiring: Mapping[str, Any] | None = None
 
     @property
     def shows(self) -> bool:
@@ -195,7 +199,13 @@ def _branch_said(branch: Branch) -> dict[str, Any]:
         "at": branch.at.isoformat(),
         "changed_at": branch.changed_at.isoformat(),
     }
-    return said if branch.interval is None else said | {"interval": str(branch.interval)}
+    if branch.interval is not None:
+        said["interval"] = str(branch.interval)
+    if branch.then:
+        said["then"] = True
+    if branch.retiring is not None:
+        said["retiring"] = dict(branch.retiring)
+    return said
 
 
 def _branch_in(said: Mapping[str, Any]) -> Branch:
@@ -210,6 +220,8 @@ def _branch_in(said: Mapping[str, Any]) -> Branch:
         why=said["why"],
         at=datetime.fromisoformat(said["at"]),
         changed_at=datetime.fromisoformat(said["changed_at"]),
+        then=said.get("then", False),
+        retiring=said.get("retiring"),
     )
 
 

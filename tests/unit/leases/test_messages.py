@@ -79,6 +79,10 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "Cannot complete partition '2013-01': the disk is full; free some space and run it again",
     ),
     (
+        errors.BranchError("complete", "2013-01", "it runs in branch 7, which was rolled back. Reset it."),
+        "Cannot complete partition '2013-01': it runs in branch 7, which was rolled back. Reset it.",
+    ),
+    (
         errors.OutcomeUnknownError("complete", "connection reset"),
         "It is not known whether complete was applied: connection reset. Nothing can count twice; "
         "the next owner, or `airflow coordination show`, sees what the store holds.",

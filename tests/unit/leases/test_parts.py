@@ -44,7 +44,7 @@ def test_the_coordinator_inherits_nothing_and_has_what_workers_suppliers_and_rea
 
 
 def test_every_part_is_held_and_inherits_nothing(flights):
-    assert len(PARTS) == 10
+    assert len(PARTS) == 12
     for name in PARTS:
         assert type(getattr(flights, name)).__mro__[1:] == (object,)
     values = {"store", "source", "owner", "settings", "metrics", "partition_prefix"}

@@ -1,6 +1,10 @@
 """The tenures that a driver leaves open are ended, and no others."""
 
+from airflow_coordination.duties.branches.beginning import begin
+from airflow_coordination.duties.branches.selection import Selection
+from airflow_coordination.duties.branches.showing import roll_back
 from airflow_coordination.leases import Outcome
+from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.submission.finish import SubmissionEnd, finish
 from airflow_coordination.submission.tenure_book import TenureBook
 
@@ -50,3 +54,15 @@ def test_what_the_driver_acquired_itself_is_charged(case):
     tenures.began("next", second.fence)
     finish(case.coordinator, case.lease, tenures, SubmissionEnd(True, False, ValueError("x"), ours=True))
     assert case.rows()[3].ending_of(second.fence).outcome is Outcome.FAILED
+
+
+def test_a_job_in_a_branch_that_was_rolled_back_is_parked_at_once(case):
+    """What it did is done, and no try of it would count."""
+    enabling_of(case.coordinator.store).enable_branches()
+    begin(case.coordinator, Selection(keys=("next",)), "ana", "late data")
+    lease = case.coordinator.acquire_partition("next")
+    roll_back(case.coordinator, 1, "ana", "never mind")
+    end = SubmissionEnd(began=False, stopped=False, error=None, may_complete=True)
+    finish(case.coordinator, lease, TenureBook("next", lease.fence), end)
+    now = case.coordinator.partition("next")
+    assert (now.parked, now.ending_of(lease.fence).outcome) == (True, Outcome.FAILED)

@@ -1,0 +1,357 @@
+"""``branches status``, ``publish``, ``roll-back``, ``finalize``: how far branches are, and the instant of a change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+from airflow_coordination.duties.branches.beginning import branches_of
+from airflow_coordination.duties.branches.emptying import publish_nothing
+from airflow_coordination.duties.branches.selection import NAMED, PAGE, heads_by_key, identifier_of, named, showing
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.viewing.branches import retired_in
+from airflow_coordination.planning.view import changing
+from airflow_coordination.planning.view.showing import as_if_published, branch_of
+from airflow_coordination.planning.view.view import Branch, BranchState, View
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import BranchCounts
+from airflow_coordination.protocol.remedies import typed
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import check_said, split_dataset
+from airflow_coordination.values.status import PartitionStatus
+
+_COUNTED: Final = (BranchState.BEGUN, BranchState.PUBLISHED, BranchState.ROLLED_BACK)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BranchStatus:
+    """How far one branch is.
+
+    :param branch: as the view has it.
+    :param counts: of the partitions that run in it; of none where it is final.
+    :param waits_for: what is missing before it can be published; empty where nothing is, or it is not begun.
+    """
+
+    branch: Branch
+    counts: BranchCounts
+    waits_for: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetChange:
+    """What becomes of one dataset when a branch is published.
+
+    :param dataset: as users name it.
+    :param partitions: of how many partitions readers see something else then.
+    :param rows_before: rows of theirs that readers see now.
+    :param rows_after: rows of theirs that readers see then.
+    :param bytes_before: the same in bytes.
+    :param bytes_after: the same in bytes.
+    """
+
+    dataset: str
+    partitions: int
+    rows_before: int
+    rows_after: int
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """What partitions of a branch have published nothing to, although they did before.
+
+    :param key: of the partition.
+    :param datasets: whose old rows stay.
+    """
+
+    key: str
+    datasets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preview:
+    """What publishing a branch would change.
+
+    :param status: how far it is.
+    :param datasets: what becomes of each dataset.
+    :param missing: partitions that keep old rows of some, because they have published none of them in the branch.
+    """
+
+    status: BranchStatus
+    datasets: tuple[DatasetChange, ...]
+    missing: tuple[Missing, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RolledBack:
+    """What a roll back leaves behind.
+
+    :param number: of the branch.
+    :param kept: keys of those that have published since it showed: they keep what they published then.
+    :param left: keys of partitions in it that have not completed: they run for nobody, and are parked when they end.
+    """
+
+    number: int
+    kept: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+def status(coordinator: SourceCoordinator) -> list[BranchStatus]:
+    """Return how far each branch of a source is, by number. No head record is read."""
+    view, identifier = coordinator.documents.view(), identifier_of(coordinator)
+    return [_status(coordinator, branch, identifier) for branch in view.branches]
+
+
+def _status(coordinator: SourceCoordinator, branch: Branch, identifier: str) -> BranchStatus:
+    if branch.state not in _COUNTED:
+        return BranchStatus(branch=branch, counts=BranchCounts())
+    counts = branches_of(coordinator).branch_counts(identifier, branch.number)
+    return BranchStatus(branch=branch, counts=counts, waits_for=_waits_for(branch, counts) if branch.begun else "")
+
+
+def _waits_for(branch: Branch, counts: BranchCounts) -> str:
+    """Return in words what is missing before a begun branch can be published, nothing if nothing is."""
+    if branch.expected is None:
+        return "its beginning, which was interrupted"
+    if branch.retiring is not None:
+        return "partitions that are to be retired in it"
+    if not counts.partitions:
+        return "partitions: it has none"
+    if gone := max(branch.expected - counts.partitions, 0):
+        return f"{gone} partition(s) that are gone from it"
+    running = counts.partitions - counts.completed - counts.parked
+    parts = [f"{running} partition(s) to complete"] if running else []
+    return " and ".join(parts + ([f"a person, because of {counts.parked} parked"] if counts.parked else []))
+
+
+def one(coordinator: SourceCoordinator, number: int) -> tuple[View, BranchStatus]:
+    """Return the view and how far one branch is.
+
+    :raises InvalidInputError: when there is no such branch.
+    """
+    view = coordinator.documents.view()
+    return view, _status_in(coordinator, view, number)
+
+
+def _status_in(coordinator: SourceCoordinator, view: View, number: int) -> BranchStatus:
+    branch = view.branch(number)
+    if branch is None:
+        known = ", ".join(str(each.number) for each in view.branches) or "none"
+        raise InvalidInputError("branch", number, "is not there", f"Name one of those there are: {known}")
+    return _status(coordinator, branch, identifier_of(coordinator))
+
+
+def check_ready(coordinator: SourceCoordinator, found: BranchStatus) -> None:
+    """Refuse to publish half a backfill.
+
+    :raises InvalidInputError: naming what is missing, and the way out.
+    """
+    branch = found.branch
+    if not branch.begun:
+        problem = f"is {branch.state}; this needs one that is begun"
+        raise InvalidInputError("branch", branch.number, problem, "See `branches status`")
+    if not found.waits_for:
+        return
+    problem, counts = f"waits for {found.waits_for}", found.counts
+    again = f"Repeat `{typed(coordinator, 'branches begin')} --branch {branch.number}`"
+    if branch.expected is None:
+        raise InvalidInputError("branch", branch.number, problem, again)
+    if branch.retiring is not None or not counts.partitions:
+        remedy = (
+            "Repeat `branches retire`" if branch.retiring is not None else "Create partitions in it, or roll it back"
+        )
+        raise InvalidInputError("branch", branch.number, problem, remedy)
+    if counts.partitions < branch.expected:
+        raise InvalidInputError("branch", branch.number, problem, f"{again}, which counts anew, or roll it back")
+    keys = [each.key for each in _unfinished(coordinator, branch.number, NAMED + 1)]
+    left = named(keys[:NAMED]) + (", …" if len(keys) > NAMED else "")
+    remedy = "Wait for them; reopen or finish what is parked"
+    raise InvalidInputError("branch", branch.number, f"{problem}: {left}", remedy)
+
+
+def partitions_of(coordinator: SourceCoordinator, number: int) -> Iterator[Partition]:
+    """Yield the partitions that run in a branch, by key."""
+    part, identifier, after = branches_of(coordinator), identifier_of(coordinator), None
+    while page := part.branch_partitions(identifier, number, after, PAGE):
+        yield from page
+        after = page[-1].key
+
+
+def _unfinished(coordinator: SourceCoordinator, number: int, limit: int | None = None) -> list[Partition]:
+    found: list[Partition] = []
+    for each in partitions_of(coordinator, number):
+        if each.status is not PartitionStatus.COMPLETED:
+            found.append(each)
+            if len(found) == limit:
+                break
+    return found
+
+
+def preview(coordinator: SourceCoordinator, number: int) -> Preview:
+    """Return what publishing a branch would change, and change nothing. It reads every head record of the source.
+
+    :raises InvalidInputError: when there is no such branch, or it was rolled back.
+    """
+    view, found = one(coordinator, number)
+    then = as_if_published(view, number)
+    inside = {each.key: retired_in(each) is not None for each in partitions_of(coordinator, number)}
+    sums: dict[str, Counter[str]] = {}
+    missing = []
+    for key, heads in heads_by_key(coordinator):
+        before = {split_dataset(head.dataset)[1]: head for head in showing(view, heads)}
+        after = {split_dataset(head.dataset)[1]: head for head in showing(then, heads)}
+        for dataset in before.keys() | after.keys():
+            _add_up(sums.setdefault(dataset, Counter()), before.get(dataset), after.get(dataset))
+        there = {split_dataset(head.dataset)[1] for head in heads if branch_of(head) == number}
+        if key in inside and not inside[key] and (left := sorted(before.keys() - there)):
+            missing.append(Missing(key=key, datasets=tuple(left)))
+    names = ("partitions", "rows_before", "rows_after", "bytes_before", "bytes_after")
+    changes = tuple(
+        DatasetChange(dataset=dataset, **{name: counted[name] for name in names})
+        for dataset, counted in sorted(sums.items())
+        if counted["partitions"]
+    )
+    return Preview(status=found, datasets=changes, missing=tuple(missing))
+
+
+def _add_up(counted: Counter[str], old: HeadRecord | None, new: HeadRecord | None) -> None:
+    if old != new:
+        counted.update(partitions=1, rows_before=old.rows if old else 0, rows_after=new.rows if new else 0)
+        counted.update(bytes_before=old.bytes if old else 0, bytes_after=new.bytes if new else 0)
+
+
+def publish(
+    coordinator: SourceCoordinator,
+    number: int,
+    by: str,
+    why: str,
+    *,
+    empty_missing: bool = False,
+    check: Callable[[Any], object] | None = None,
+    look: Callable[[SourceCoordinator, int], Any] | None = None,
+) -> Branch:
+    """Let readers see a branch: all of it from one instant on.
+
+    A partition that has published nothing to a dataset in it keeps its old rows of that.
+
+    :param coordinator: of the source.
+    :param number: of the branch.
+    :param by: who publishes it, for the view's history.
+    :param why: the reason, for the same.
+    :param empty_missing: let partitions have nothing of the datasets that they have published nothing to in it.
+    :param check: is given what ``look`` returns, and may raise: then nothing is published.
+    :param look: returns what a check looks at.
+    :return: the branch, which shows.
+    :raises InvalidInputError: when it is not begun, or something is missing: which, and what to do.
+    :raises PartitionUpdateError: when partitions of it have run while the check looked at it.
+    """
+    check_said(by, why)
+    if empty_missing or check is not None:
+        check_ready(coordinator, one(coordinator, number)[1])
+    if empty_missing:
+        for each in preview(coordinator, number).missing:
+            publish_nothing(coordinator, each.key, number, each.datasets, by, why)
+    if check is not None:
+        _checked(coordinator, number, check, look or preview)
+    now = coordinator.store.now()
+
+    def published(view: View) -> View:
+        check_ready(coordinator, _status_in(coordinator, view, number))
+        return changing.published(view, number, now)
+
+    return _branch(coordinator.documents.change_view(published, by, why), number)
+
+
+def _branch(view: View, number: int) -> Branch:
+    found = view.branch(number)
+    assert found is not None, "it was changed just now"
+    return found
+
+
+def _checked(
+    coordinator: SourceCoordinator,
+    number: int,
+    check: Callable[[Any], object],
+    look: Callable[[SourceCoordinator, int], Any],
+) -> None:
+    """Let a check look at a branch, and see that what it has looked at is what is there afterwards."""
+    before = _stamp(coordinator, number)
+    check(look(coordinator, number))
+    if _stamp(coordinator, number) != before:
+        problem = "has changed while it was checked: partitions of it have run"
+        raise InvalidInputError("branch", number, problem, "Check it again")
+
+
+def _stamp(coordinator: SourceCoordinator, number: int) -> str:
+    digest = sha256()
+    for each in partitions_of(coordinator, number):
+        digest.update(f"{each.key}\0{each.last_op}\n".encode())
+    return digest.hexdigest()
+
+
+def roll_back(coordinator: SourceCoordinator, number: int, by: str, why: str) -> RolledBack:
+    """Let nobody see a branch, now and for ever: each partition has again what it had, unless it has published since.
+
+    :param coordinator: of the source.
+    :param number: of the branch; it is begun, or shows and is not final.
+    :param by: who does it, for the view's history.
+    :param why: the reason, for the same.
+    :raises InvalidInputError: when it is final, or was rolled back before.
+    """
+    check_said(by, why)
+    now, shown = coordinator.store.now(), False
+
+    def rolled_back(view: View) -> View:
+        nonlocal shown
+        shown = number in view.shown
+        return changing.rolled_back(view, number, now)
+
+    after = coordinator.documents.change_view(rolled_back, by, why)
+    return _left_behind(coordinator, number, after, shown=shown)
+
+
+def foresee_roll_back(coordinator: SourceCoordinator, number: int) -> RolledBack:
+    """Return what a roll back would leave behind, and change nothing.
+
+    :raises InvalidInputError: as :func:`roll_back`.
+    """
+    view = coordinator.documents.view()
+    after = changing.rolled_back(view, number, coordinator.store.now())
+    return _left_behind(coordinator, number, after, shown=number in view.shown)
+
+
+def _left_behind(coordinator: SourceCoordinator, number: int, after: View, *, shown: bool) -> RolledBack:
+    kept = _published_since(coordinator, number, after) if shown else ()
+    return RolledBack(number=number, kept=kept, left=tuple(each.key for each in _unfinished(coordinator, number)))
+
+
+def _published_since(coordinator: SourceCoordinator, number: int, view: View) -> tuple[str, ...]:
+    """Return the keys whose newest publication that counts is newer than that in the branch."""
+    kept = []
+    for key, heads in heads_by_key(coordinator):
+        in_branch = {split_dataset(head.dataset)[1]: head.token for head in heads if branch_of(head) == number}
+        now = {split_dataset(head.dataset)[1]: head.token for head in showing(view, heads)}
+        if any(now.get(dataset, 0) > token for dataset, token in in_branch.items()):
+            kept.append(key)
+    return tuple(kept)
+
+
+def finalize(coordinator: SourceCoordinator, number: int, by: str, why: str) -> Branch:
+    """Let a branch show for good: it cannot be rolled back any more, and what it hides may be purged.
+
+    :param coordinator: of the source.
+    :param number: of the branch, which shows.
+    :param by: who does it, for the view's history.
+    :param why: the reason, for the same.
+    :raises InvalidInputError: when it does not show, or is final.
+    """
+    check_said(by, why)
+    now = coordinator.store.now()
+    return _branch(
+        coordinator.documents.change_view(lambda view: changing.finalized(view, number, now), by, why), number
+    )

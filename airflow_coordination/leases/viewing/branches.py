@@ -1,0 +1,210 @@
+"""What a branch allows: no work for nobody, and nothing that would hide what readers see (promise S22).
+
+A partition that runs in a branch publishes aside, and readers see it when the branch shows. Three rules keep what they
+see the last publication that counts: *locked*, *same*, and that a branch which was rolled back never comes back. Of
+partitions that are in no branch, and add to nothing, nothing is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from airflow_coordination.leases.confirm import Settler
+from airflow_coordination.planning.view.showing import branch_of, newest
+from airflow_coordination.planning.view.view import EMPTY, BranchState, View
+from airflow_coordination.protocol.beside.documents import VIEW
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.remedies import about, shell_of
+from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.protocol.side_writes import adds, by_dataset
+from airflow_coordination.protocol.writes import Action
+from airflow_coordination.values.blocks import Block, Mode
+from airflow_coordination.values.errors import BranchError
+from airflow_coordination.values.input_errors import InvalidInputError, shown
+from airflow_coordination.values.names import branch_dataset, split_dataset
+
+_RETIRED: Final = "retired in branch"
+"""In the progress of a partition that was retired; a reset drops it."""
+
+
+class BranchRules:
+    """Asks the view of a source, and refuses: :class:`SourceCoordinator` ``.branches``.
+
+    :param store: the store.
+    :param settler: asks until the store is heard.
+    """
+
+    def __init__(self, store: PartitionStore, settler: Settler) -> None:
+        self._store, self._settler = store, settler
+        self._documents = parts_of(store).documents
+
+    def view(self, source: str) -> View:
+        """Return what readers see of a source: one statement; an empty view where the store keeps no documents.
+
+        :param source: its stored identifier.
+        :raises InvalidInputError: when the view is corrupt.
+        """
+        kept = self._documents
+        if kept is None:
+            return EMPTY
+        found = self._settler.repeat("read the view", lambda: kept.document(source, VIEW))
+        return View.of(found.content) if found else EMPTY
+
+    def begun(self, source: str, number: int) -> View:
+        """Return the view of a source, in which a branch has begun and does not show yet.
+
+        :param source: its stored identifier.
+        :raises InvalidInputError: when there is no such branch, or it is not begun.
+        """
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InvalidInputError("branch", number, "is no number of a branch", "Give the number that `begin` said")
+        view = self.view(source)
+        if view.state_of(number) is not BranchState.BEGUN:
+            known = view.branch(number)
+            problem = f"is {known.state}, not begun" if known else "is not there"
+            others = ", ".join(str(each.number) for each in view.branches if each.begun) or "none"
+            raise InvalidInputError("branch", number, problem, f"Name one that is begun ({others}), or begin one")
+        return view
+
+    def stays_in(self, partition: Partition) -> int | None:
+        """Return the branch that a partition goes on in when it runs again: its own, while that one is begun."""
+        if partition.branch is None:
+            return None
+        begun = self.view(partition.source).state_of(partition.branch) is BranchState.BEGUN
+        return partition.branch if begun else None
+
+    def leaves_out_notes(self, partition: Partition) -> bool:
+        """Return whether what a partition says to follow its ending is left out: it was done for the base long ago.
+
+        So it is while its branch is begun, unless that was begun with ``then``.
+        """
+        if partition.branch is None:
+            return False
+        branch = self.view(partition.source).branch(partition.branch)
+        return branch is not None and branch.begun and not branch.then
+
+    def check_reset(self, seen: Partition, branch: int | None, *, out_of_branch: bool = False) -> None:
+        """Refuse a reset whose result would hide what a branch shows, or be hidden by it.
+
+        The partition is read before the view: so of two who reset it into two branches one sees the other's.
+
+        :param branch: that it is reset into, ``None`` = out of any.
+        :param out_of_branch: although it was retired, so that others stand for its rows.
+        :raises BranchError: *locked*, *one*, or because it was retired.
+        :raises InvalidInputError: when the branch is not begun.
+        """
+        view = EMPTY
+        if branch is not None:
+            view = self.begun(seen.source, branch)
+        elif seen.branch is not None:
+            view = self.view(seen.source)
+        if seen.branch in (None, branch):
+            return
+        number = seen.branch
+        if view.state_of(number) is BranchState.BEGUN:
+            self._refuse_locked(seen, number, branch)
+        if not out_of_branch and view.state_of(number) is not BranchState.ROLLED_BACK and retired_in(seen) == number:
+            problem = (
+                f"it was retired in branch {number}, which shows: others stand for its rows, which would come back"
+            )
+            raise BranchError(Action.RESET, seen.key, f"{problem}. Say --out-of-branch if that is meant.")
+
+    def _refuse_locked(self, seen: Partition, number: int, branch: int | None) -> None:
+        if branch is None:
+            problem = f"it runs in branch {number}, which has begun: a result outside of it would hide it, or be hidden"
+            here = f"Reset it in the branch with --branch {number}"
+        else:
+            problem = f"it runs in branch {number}, which has begun, too: two branches cannot both have it"
+            here = f"Publish branch {number} first"
+        raise BranchError(Action.RESET, seen.key, f"{problem}. {here}, or {self._roll_back(seen.source, number)}.")
+
+    def check_ending(self, partition: Partition, published: Sequence[Block], heads: Mapping[str, HeadRecord]) -> None:
+        """Refuse an ending that nobody would ever see, or that would hide what readers see.
+
+        :param published: all blocks that it publishes.
+        :param heads: the partition's present head records by their stored names, where it may add to them.
+        :raises BranchError: its branch was rolled back, or *same*.
+        """
+        added = list(_added(partition, published, heads))
+        if partition.branch is None and not added:
+            return
+        view = self.view(partition.source)
+        self._check_counts(view, partition, "end the tenure of")
+        for dataset in added:
+            self._check_same(view, partition, dataset, heads.values(), "end the tenure of")
+
+    def check_block(self, partition: Partition, dataset: str, mode: Mode) -> None:
+        """Refuse a block whose ending would be refused, before the work for it is done.
+
+        :raises BranchError: as :meth:`check_ending`.
+        """
+        if partition.branch is None and mode != "append":
+            return
+        view = self.view(partition.source)
+        self._check_counts(view, partition, "publish to")
+        if mode == "append" and view.branches:
+            hear = self._settler.attempts("read the head records").hear
+            heads = every_head(self._store, partition.source, key=partition.key, hear=hear)
+            self._check_same(view, partition, dataset, heads, "publish to")
+
+    def _check_counts(self, view: View, partition: Partition, action: str) -> None:
+        number = partition.branch
+        if number is None or view.state_of(number) is not BranchState.ROLLED_BACK:
+            return
+        shell = shell_of(self._store)
+        problem = f"it runs in branch {number}, which was rolled back: no reader would ever see what it publishes"
+        reset = about(shell, "reset", partition.source, partition.key)
+        finish = about(shell, "finish", partition.source, partition.key)
+        ways = f"Let it run outside of any branch: `{reset}`; or leave it with what it has published before: `{finish}`"
+        raise BranchError(action, partition.key, f"{problem}. {ways}.")
+
+    def _check_same(
+        self, view: View, partition: Partition, dataset: str, heads: Iterable[HeadRecord], action: str
+    ) -> None:
+        number = partition.branch
+        if number is not None and view.state_of(number) is BranchState.BEGUN:
+            return  # nobody sees what it adds to, nor what it adds, until all of it shows
+        seen = newest(view, (head for head in heads if split_dataset(head.dataset)[1] == dataset))
+        if seen is None or branch_of(seen) == number:
+            return
+        other = branch_of(seen)
+        problem = f"it would add to what it has in {_place(number)}, and readers see {_place(other)} of dataset "
+        ways = [
+            "publish with mode='replace'",
+            "run it in a branch (`branches begin`), which has what it publishes alone",
+        ]
+        if other is not None and view.state_of(other) is BranchState.PUBLISHED:
+            ways.append(self._roll_back(partition.source, other))
+        reason = f"{problem}{shown(dataset)}, which that would hide. To go on, {'; or '.join(ways)}."
+        raise BranchError(action, partition.key, reason)
+
+    def _roll_back(self, source: str, number: int) -> str:
+        told = about(shell_of(self._store), "branches roll-back", source, str(number))
+        return f"roll branch {number} back: `{told}`"
+
+
+def _place(number: int | None) -> str:
+    return "the base" if number is None else f"branch {number}"
+
+
+def _added(partition: Partition, published: Sequence[Block], heads: Mapping[str, HeadRecord]) -> Iterable[str]:
+    """Yield the datasets that an ending adds to, or means to."""
+    for dataset, blocks in by_dataset(published).items():
+        means = any(block.mode == "append" for block in blocks)
+        if means or adds(partition, blocks, heads.get(branch_dataset(partition.branch, dataset))):
+            yield dataset
+
+
+def as_retired(number: int) -> dict[str, Any]:
+    """Return the progress of a partition that was retired in a branch."""
+    return {_RETIRED: number}
+
+
+def retired_in(partition: Partition) -> int | None:
+    """Return the branch that a partition was retired in, so that others stand for its rows; ``None`` if it was not."""
+    state = partition.progress_state if partition.branch is not None else None
+    found = state.get(_RETIRED) if isinstance(state, dict) and len(state) == 1 else None
+    return found if found == partition.branch else None

@@ -1,0 +1,132 @@
+"""Hours that become days: the old ones are retired where the new ones run, and all of it shows together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.duties.branches.beginning import begin
+from airflow_coordination.duties.branches.retiring import retire
+from airflow_coordination.duties.branches.selection import Selection
+from airflow_coordination.duties.branches.showing import preview, publish, roll_back, status
+from airflow_coordination.leases import (
+    InvalidInputError,
+    PartitionIdentifier,
+    PartitionNotOwnedError,
+    PartitionUpdateError,
+    SourceCoordinator,
+)
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
+from tests.backfills import Month
+
+WHO = ("ana", "days are enough")
+HOURS = Selection(prefix="2013-01-01T")
+NONE = Selection(nothing=True)
+
+
+@pytest.fixture
+def month(tmp_path: Path) -> Month:
+    return hourly(Month(open_store("memory://"), tmp_path))
+
+
+def hourly(month: Month) -> Month:
+    """Fill three hours."""
+    keys = [f"2013-01-01T{hour:02}" for hour in range(3)]
+    month.create(*keys)
+    for key in keys:
+        month.work(key, [key])
+    return month
+
+
+OLD = Counter(f"2013-01-01T{hour:02}" for hour in range(3))
+NEW = Counter(["day"])
+
+
+def daily(month: Month, number: int) -> None:
+    month.create("2013-01-01", branch=number)
+    month.work("2013-01-01", ["day"])
+
+
+def test_s22_no_row_is_there_twice_or_missing_at_any_moment(month: Month) -> None:
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    assert month.read() == OLD
+    done = retire(month.c, number, HOURS, *WHO)
+    assert (done.partitions, done.retired) == (3, 3)
+    assert (month.read(), month.read(number)) == (OLD, NEW)
+    assert preview(month.c, number).missing == ()
+    assert retire(month.c, number, HOURS, *WHO).retired == 0
+    publish(month.c, number, *WHO)
+    assert month.read() == NEW
+    roll_back(month.c, number, *WHO)
+    assert month.read() == OLD
+
+
+@pytest.mark.parametrize("call", range(1, 30))
+@pytest.mark.parametrize("fault", [Fault.CRASH_BEFORE, Fault.CRASH_AFTER])
+def test_s11_killed_anywhere_it_goes_on_and_half_of_it_is_never_shown(tmp_path: Path, call: int, fault: Fault) -> None:
+    month = hourly(Month(open_store("memory://"), tmp_path))
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    killed = SourceCoordinator(FaultyStore(month.store, {call: fault}), "flights", "killed")
+    try:
+        retire(killed, number, HOURS, *WHO)
+    except Crash:
+        if status(month.c)[0].branch.retiring is not None:
+            with pytest.raises(InvalidInputError, match="retired"):
+                publish(month.c, number, *WHO)
+            with pytest.raises(InvalidInputError, match="has not all retired yet"):
+                retire(month.c, number, Selection(prefix="2013-01-01T00"), *WHO)
+            with pytest.raises(InvalidInputError, match="has not all retired yet"):
+                begin(month.c, None, *WHO, branch=number)
+    retire(month.c, number, HOURS, *WHO)
+    publish(month.c, number, *WHO)
+    assert month.read() == NEW
+
+
+def test_a_worker_that_takes_one_meanwhile_publishes_nothing(month: Month) -> None:
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    month.c.people.reset("2013-01-01T00", *WHO, branch=number)
+    lease = month.held("2013-01-01T00")
+    retire(month.c, number, HOURS, *WHO)
+    with pytest.raises(PartitionNotOwnedError):
+        month.c.complete(lease, [month.block(lease, ["a row for nobody"])])
+    publish(month.c, number, *WHO)
+    assert month.read() == NEW
+
+
+def test_one_that_has_never_published_is_retired_too(month: Month) -> None:
+    """Otherwise it would publish its hour beside the day."""
+    month.create("2013-01-01T23")
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    assert retire(month.c, number, HOURS, *WHO).retired == 4
+    publish(month.c, number, *WHO)
+    assert month.c.get_next_partition() is None
+    assert month.read() == NEW
+
+
+def test_what_cannot_be_taken_is_named_with_the_way_out(month: Month) -> None:
+    month.create("parent")
+    month.c.create_partitions([PartitionIdentifier("2013-01-01T24", parents=("parent",))])
+    number = begin(month.c, NONE, *WHO).number
+    with pytest.raises(PartitionUpdateError, match=r"not done yet.*waits for 1 parent.*Repeat"):
+        retire(month.c, number, HOURS, *WHO)
+    month.c.people.finish("parent", *WHO)
+    month.c.pausing.pause(*WHO)
+    with pytest.raises(PartitionUpdateError, match="the source is paused"):
+        retire(month.c, number, HOURS, *WHO)
+    month.c.pausing.resume(*WHO)
+    assert retire(month.c, number, HOURS, *WHO).partitions == 4
+
+
+def test_nothing_is_retired_where_there_is_nothing_or_no_branch(month: Month) -> None:
+    with pytest.raises(InvalidInputError, match="branch"):
+        retire(month.c, 1, HOURS, *WHO)
+    number = begin(month.c, NONE, *WHO).number
+    with pytest.raises(InvalidInputError, match="means no partition"):
+        retire(month.c, number, Selection(prefix="2014"), *WHO)
