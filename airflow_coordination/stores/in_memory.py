@@ -466,7 +466,8 @@ class InMemoryStore:
     def documents(self, source: str) -> list[Document]:
         """Return the newest version of each document, by name."""
         with self._step():
-            return [versions[-1] for _, versions in sorted(self._source(source).documents.items())]
+            kept = sorted(self._source(source).documents.items(), key=lambda each: each[0].encode())
+            return [versions[-1] for _, versions in kept if versions]
 
     def branch_counts(self, source: str, branch: int) -> BranchCounts:
         """Return how far the partitions of a branch are."""

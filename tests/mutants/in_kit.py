@@ -20,7 +20,7 @@ _KIT: Final = _ROOT / PACKAGE / "testing" / "conformance"
 @cache
 def subjects() -> dict[str, str]:
     """Return the name of each test of the kit, and that under which the kit holds the class of it."""
-    bodies = [ast.parse(file.read_text()).body for file in _KIT.glob("*.py")]
+    bodies = [ast.parse(file.read_text()).body for file in _KIT.rglob("*.py")]
     classes = {each.name: each for body in bodies for each in body if isinstance(each, ast.ClassDef)}
     held = {
         each.value.id: each.targets[0].id

@@ -25,8 +25,8 @@ from airflow_coordination.stores.dynamodb.keys import (
     FRESH,
     INDEX,
     LARGE,
-    LAST_CHARACTER,
     PARKED,
+    begins_with,
     belonging,
     blocked,
     combination,
@@ -193,9 +193,9 @@ class Listing:
 
         :param size: how many at a time.
         """
-        first = members_prefix(branch)
+        first, end = begins_with(members_prefix(branch))
         last = member_key(branch, after) if after else first
-        condition = Key(it.SOURCE).eq(belonging(source, LARGE)) & Key(it.KEY).between(last, first + LAST_CHARACTER)
+        condition = Key(it.SOURCE).eq(belonging(source, LARGE)) & Key(it.KEY).between(last, end)
         for page in self._table.pages(call, None, ConsistentRead=True, **query(condition)):
             keys = [str(item[it.READABLE_KEY]) for item in page if item[it.KEY] != last]
             yield from (keys[begin : begin + size] for begin in range(0, len(keys), size))

@@ -28,7 +28,7 @@ _PART_OWNER_BYTES: Final = MAX_SORT_KEY_BYTES - len(SEPARATOR) - MAX_DATASET_BYT
 _DIGITS: Final = 19
 """Of a number in a sort key."""
 _KEPT_BYTES: Final = 512
-LAST_CHARACTER: Final = "\U0010ffff"
+_LAST_CHARACTER: Final = "\U0010ffff"
 
 INDEX: Final = "source-status"
 """The table's one index."""
@@ -62,8 +62,20 @@ def stored_key(key: str) -> str:
 
 
 def part_key(key: str, part: str) -> str:
-    """Return the sort key of what belongs to a partition: its key, a separator, and ``part`` (at most 255 bytes)."""
-    return parts_prefix(key) + part
+    """Return the sort key of what belongs to a partition: its key, a separator, and ``part``.
+
+    :param part: of more than 255 bytes, which only the longest names of datasets have in a branch, its beginning and a
+        hash.
+    """
+    return parts_prefix(key) + _part(part)
+
+
+def _part(part: str) -> str:
+    encoded = part.encode()
+    if len(encoded) <= MAX_DATASET_BYTES:
+        return part
+    hashed = SEPARATOR + hashlib.sha256(encoded).hexdigest()
+    return encoded[: MAX_DATASET_BYTES - len(hashed)].decode(errors="ignore") + hashed
 
 
 def parts_prefix(key: str) -> str:
@@ -74,7 +86,7 @@ def parts_prefix(key: str) -> str:
 def parts_between(key: str) -> tuple[str, str]:
     """Return the bounds of the sort keys of all that belongs to a partition, and to no other one."""
     prefix = parts_prefix(key)
-    return prefix + "\x01", prefix + LAST_CHARACTER * (MAX_DATASET_BYTES // len(LAST_CHARACTER.encode()))
+    return prefix + "\x01", prefix + _LAST_CHARACTER * (MAX_DATASET_BYTES // len(_LAST_CHARACTER.encode()))
 
 
 def _shortened(key: str, limit: int) -> str:
@@ -83,6 +95,11 @@ def _shortened(key: str, limit: int) -> str:
         return key
     kept = encoded[:_KEPT_BYTES].decode(errors="ignore")
     return kept + 2 * SEPARATOR + hashlib.sha256(encoded).hexdigest()  # two: apart from the parts of the key ``kept``
+
+
+def begins_with(prefix: str) -> tuple[str, str]:
+    """Return the bounds of all sort keys that begin with ``prefix``, which ends with a separator."""
+    return prefix, prefix.removesuffix(SEPARATOR) + "\x01"
 
 
 def members_prefix(branch: int) -> str:

@@ -11,7 +11,18 @@ from typing import Any, TypeVar
 import pytest
 
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import Chunks, FollowUps, FusedSteps, History, PartitionStore, Pauses, parts_of
+from airflow_coordination.protocol.port import (
+    Branches,
+    Chunks,
+    Documents,
+    Enabling,
+    FollowUps,
+    FusedSteps,
+    History,
+    PartitionStore,
+    Pauses,
+    parts_of,
+)
 from airflow_coordination.protocol.results import Answer, Created, HeadRecord, Swept
 from airflow_coordination.protocol.writes import (
     KEEP,
@@ -93,12 +104,26 @@ class Workbench:
     def chunks(self) -> Chunks:
         return _or_skip(parts_of(self.store).chunks, "keeps no sums of chunks")
 
+    @property
+    def documents(self) -> Documents:
+        return _or_skip(parts_of(self.store).documents, "keeps no documents")
+
+    @property
+    def branches(self) -> Branches:
+        return _or_skip(parts_of(self.store).branches, "knows of no branches")
+
+    @property
+    def enabling(self) -> Enabling:
+        return _or_skip(parts_of(self.store).enabling, "keeps nobody out")
+
     def op(self) -> str:
         """Return a fresh operation id."""
         return self._randomness.op_id()
 
-    def create(self, *partitions: str | PartitionIdentifier, op: str | None = None) -> Created:
-        """Create partitions as one page."""
+    def create(
+        self, *partitions: str | PartitionIdentifier, op: str | None = None, branch: int | None = None
+    ) -> Created:
+        """Create partitions as one page, in a branch if one is named."""
         identifiers = (PartitionIdentifier(p) if isinstance(p, str) else p for p in partitions)
         page = tuple(
             NewPartition(
@@ -106,7 +131,7 @@ class Workbench:
             )
             for i in identifiers
         )
-        return self.store.create(Create(source=self.source, op=op or self.op(), partitions=page))
+        return self.store.create(Create(source=self.source, op=op or self.op(), partitions=page, branch=branch))
 
     def pause(self, by: str = "ana", why: str = "because") -> None:
         """Pause the source, as a person who has just looked."""
@@ -304,13 +329,14 @@ class Workbench:
         """Reopen and reclaim what is due."""
         return self.store.sweep(Sweep(source=self.source, op=self.op(), limit=limit, max_lost_leases=max_lost_leases))
 
-    def acting(self, action: Action, seen: Partition) -> Act:
+    def acting(self, action: Action, seen: Partition, **more: Any) -> Act:
         """Return a person's action, without sending it."""
-        return Act(source=self.source, key=seen.key, op=self.op(), action=action, seen=seen, by="ana", why="a test")
+        said = {"source": self.source, "key": seen.key, "op": self.op(), "by": "ana", "why": "a test", **more}
+        return Act(action=action, seen=seen, **said)
 
-    def act(self, action: Action, key: str) -> Partition:
+    def act(self, action: Action, key: str, **more: Any) -> Partition:
         """Act on a partition as it is now, and return it."""
-        answer = self.store.act(self.acting(action, self.get(key)))
+        answer = self.store.act(self.acting(action, self.get(key), **more))
         assert answer.applied, f"{action} was refused"
         assert answer.partition == self.get(key), f"the answer to {action} is not what is stored"
         return self.get(key)

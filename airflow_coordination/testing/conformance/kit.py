@@ -28,6 +28,8 @@ from airflow_coordination.testing.conformance.placing import Placing
 from airflow_coordination.testing.conformance.reading import Reading, Summing
 from airflow_coordination.testing.conformance.sweeping import Limits, Sweeping
 from airflow_coordination.testing.conformance.tenure import Tenure, Wanting
+from airflow_coordination.testing.conformance.viewing.branches import Branches, Emptying, Enabling, Publishing
+from airflow_coordination.testing.conformance.viewing.documents import Changing, Documents
 
 StoreFactory = Callable[[FakeClock], PartitionStore]
 
@@ -70,6 +72,12 @@ class StoreConformance:
     TestBraking = Braking
     TestPlacing = Placing
     TestRefreshing = Refreshing
+    TestDocuments = Documents
+    TestChanging = Changing
+    TestBranches = Branches
+    TestPublishing = Publishing
+    TestEmptying = Emptying
+    TestEnabling = Enabling
     TestFused = Fused
     TestHostile = Hostile
     TestCoordinating = Coordinating

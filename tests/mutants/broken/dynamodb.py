@@ -14,6 +14,7 @@ _CHANGES = "stores.dynamodb.changes"
 _WORDS = "stores.dynamodb.expressions"
 _REQUESTS = "stores.dynamodb.requests"
 _CLOCK = "stores.dynamodb.requests"
+_DOCUMENTS = "stores.dynamodb.beside.documents"
 _OLD_ENDINGS = "stores.dynamodb.partitions"
 _SIMULATED = Simulated("dynamodb", operations=30_000)
 
@@ -31,6 +32,86 @@ def _old(test: str, case: str = "") -> Tested:
 
 
 MUTANTS = (
+    Mutant(
+        "DynamoDB: document over one that nobody saw",
+        _DOCUMENTS,
+        "put(newest, as_seen)",
+        "put(newest, Attr(KEY).exists() | as_seen)",
+        "a version is missing, and the newest one is not the one that was seen",
+        _kit("test_who_has_not_seen_the_newest_version_writes_nothing[4]"),
+    ),
+    Mutant(
+        "DynamoDB: a version is written over",
+        _DOCUMENTS,
+        "[put(version, Attr(KEY).not_exists()), put(newest, as_seen)]",
+        "[put(version, Attr(KEY).not_exists() | Attr(KEY).exists()), put(newest, number.lte(write.version) | as_seen)]",
+        "S22: two branches begin by one number, and one of them is forgotten",
+        _kit("test_a_late_message_of_who_was_refused_writes_nothing"),
+    ),
+    Mutant(
+        "DynamoDB: own document not recognised",
+        _DOCUMENTS,
+        "refused is None or _is_mine(refused, write)",
+        "refused is None",
+        "S6: who has written a document is told that somebody else has",
+        _kit("test_a_repetition_finds_that_it_was_written_and_writes_nothing"),
+    ),
+    Mutant(
+        "DynamoDB: reset into a branch unseen",
+        "stores.dynamodb.steps",
+        "            others.append(it.member(after))\n        if after.cleaned_up",
+        "            pass\n        if after.cleaned_up",
+        "S22: a branch counts fewer partitions than it has, and is never published",
+        _kit("test_a_reset_takes_it_into_another_one_or_the_same_again"),
+    ),
+    Mutant(
+        "DynamoDB: moved into a branch unseen",
+        "stores.dynamodb.steps",
+        "    if after.branch is not None:\n        others.append(it.member(after))\n    check_together",
+        "    check_together",
+        "S22: a branch that was moved counts fewer partitions than it has",
+        _kit("test_its_branch_goes_along_to_another_store"),
+    ),
+    Mutant(
+        "DynamoDB: created in a branch unseen",
+        "stores.dynamodb.creating",
+        '            return table.transact(call, [{"Put": own}, *_member(after)])',
+        '            return table.transact(call, [{"Put": own}])',
+        "S22: a branch counts fewer partitions than it has, and is never published",
+        _kit("test_many_are_counted_and_listed_whole"),
+    ),
+    Mutant(
+        "DynamoDB: child created in a branch unseen",
+        "stores.dynamodb.creating",
+        "[*on_parents, *edges, *_member(after)]",
+        "[*on_parents, *edges]",
+        "S22: a branch counts fewer partitions than it has, and is never published",
+        _kit("test_what_is_new_is_created_in_a_branch"),
+    ),
+    Mutant(
+        "DynamoDB: once in a branch, always in it",
+        "stores.dynamodb.index_reads",
+        "    return partition.branch == branch and not partition.deleted",
+        "    return not partition.deleted",
+        "S22: a branch waits for what runs in another one",
+        _kit("test_a_reset_takes_it_into_another_one_or_the_same_again"),
+    ),
+    Mutant(
+        "DynamoDB: long names of a branch in one",
+        "stores.dynamodb.keys",
+        'encoded[: MAX_DATASET_BYTES - len(hashed)].decode(errors="ignore") + hashed',
+        'encoded[:MAX_DATASET_BYTES].decode(errors="ignore")',
+        "S12: what a branch publishes to one dataset replaces what it publishes to another",
+        _kit("test_names_are_as_long_in_a_branch_as_elsewhere[dataset]"),
+    ),
+    Mutant(
+        "DynamoDB: retracted whatever is named",
+        "stores.dynamodb.side_items",
+        "    if record.datasets is None:\n        found",
+        "    if True:\n        found",
+        "S12: what a branch hides is emptied together with what shows",
+        _kit("test_a_retract_empties_what_it_names[a branch]"),
+    ),
     Mutant(
         "DynamoDB: judged by the judge's own limit",
         _WORDS,
@@ -306,7 +387,7 @@ MUTANTS = (
     ),
     Mutant(
         "DynamoDB: the oldest of the history first",
-        "stores.dynamodb.history",
+        "stores.dynamodb.keys",
         "10**_DIGITS - 1 - number",
         "number",
         "X11: of a long history the beginning is shown, and the end left out",

@@ -16,6 +16,7 @@ _RECORDS = "stores.sql.statements.writes"
 _STEP = "stores.sql.statements.step"
 _SYMBOLS = "stores.sql.statements.step"
 _WORDS = "stores.sql.statements.step"
+_DOCUMENTS = "stores.sql.statements.documents"
 _GIVEN = "stores.sql.steps"
 _WAITING = "stores.sql.columns"
 
@@ -30,7 +31,7 @@ class _Line(NamedTuple):
     test: str
 
 
-_ONE_ROW = "WHERE source_identifier = :source AND source_partition_key = :key\n        {"
+_ONE_ROW = "WHERE source_identifier = :source AND source_partition_key = :key\n        AND (CAST"
 _OTHER_SOURCES = "e16_what_another_source_published_under_the_same_key_stays"
 _RING = "the_ring_remembers_the_last_eight_tenures"
 _TAKEN_OVER = "an_expired_lease_is_taken_over_with_its_progress"
@@ -289,16 +290,72 @@ _LINES: Final = {
     "equal keys of other sources retracted": _Line(
         _RECORDS,
         _ONE_ROW,
-        "WHERE source_partition_key = :key\n        {",
+        "WHERE source_partition_key = :key\n        AND (CAST",
         "S12: what another source has published vanishes",
         _OTHER_SOURCES,
     ),
     "whole source retracted": _Line(
         _RECORDS,
         _ONE_ROW,
-        "WHERE source_identifier = :source\n        {",
+        "WHERE source_identifier = :source\n        AND (CAST",
         "S12: what other partitions have published vanishes",
         _OTHER_SOURCES,
+    ),
+    "retracted whatever is named": _Line(
+        _RECORDS,
+        'AND (CAST(:datasets AS TEXT) IS NULL OR {dialect.among("dataset", ":datasets")})',
+        "AND (CAST(:datasets AS TEXT) IS NULL OR true)",
+        "S12: what a branch hides is emptied together with what shows",
+        "a_retract_empties_what_it_names",
+    ),
+    "created in no branch": _Line(
+        "stores.sql.statements.create",
+        "{ready}, {ordinal}, {_BRANCH}",
+        "{ready}, {ordinal}, NULL",
+        "S22: what is new in a branch shows at once",
+        "what_is_new_is_created_in_a_branch",
+    ),
+    "lives again in no branch": _Line(
+        "stores.sql.statements.create",
+        "branch = {_BRANCH}, last_op",
+        "branch = NULL, last_op",
+        "S22: what was deleted and is new in a branch shows at once",
+        "what_is_new_is_created_in_a_branch",
+    ),
+    "document over one that nobody saw": _Line(
+        _DOCUMENTS,
+        "WHERE {newest} = :seen ON",
+        "WHERE {newest} <= :seen ON",
+        "a version is missing, and the newest one is not the one that was seen",
+        "nobody_has_seen_what_was_never_written[7]",
+    ),
+    "own document not recognised": _Line(
+        "stores.sql.store",
+        "any(op == write.op for (op,) in found)",
+        "False",
+        "S6: who has written a document is told that somebody else has",
+        "a_repetition_finds_that_it_was_written_and_writes_nothing",
+    ),
+    "anybody's document is one's own": _Line(
+        "stores.sql.store",
+        "any(op == write.op for (op,) in found)",
+        "bool(found)",
+        "S22: two branches begin by one number, and one of them is forgotten",
+        "a_late_message_of_who_was_refused_writes_nothing",
+    ),
+    "a version is listed twice": _Line(
+        _DOCUMENTS,
+        "AND version < :before",
+        "AND version <= :before",
+        "whoever reads on by version comes to no end",
+        "all_versions_are_kept_and_come_in_pages_the_newest_first",
+    ),
+    "parked ones of a branch count as none": _Line(
+        _DOCUMENTS,
+        "CASE WHEN {PARKED} THEN 1",
+        "CASE WHEN {PARKED} THEN 0",
+        "what a branch waits for is not seen",
+        "they_are_counted_as_they_are",
     ),
     "head records only of the first life": _Line(
         _RECORDS,
@@ -362,6 +419,9 @@ _ON_POSTGRESQL: Final = (
     "index columns of the other status",
     "equal keys of other sources retracted",
     "whole source retracted",
+    "retracted whatever is named",
+    "created in no branch",
+    "own document not recognised",
     "head records only of the first life",
 )
 """Those that are tried on a real server, too: their texts are not the same there, or a type could hide them."""

@@ -22,6 +22,7 @@ from airflow_coordination.stores.dynamodb.keys import (
     DOCUMENT_VERSIONS,
     LARGE,
     SEPARATOR,
+    begins_with,
     belonging,
     newest_first,
 )
@@ -30,7 +31,6 @@ from airflow_coordination.values.times import from_micros, to_micros
 
 _STORED: Final = {field.name: field.stored for field in DOCUMENT_FIELDS}
 _SAID: Final = ("name", "version", "content", "author", "comment", "op")
-_ABOVE: Final = "\x01"
 
 
 def set_document(table: Table, write: SetDocument) -> bool:
@@ -70,7 +70,7 @@ def document_history(table: Table, source: str, name: str, before: int | None, l
 def documents(table: Table, source: str) -> list[Document]:
     """Return the newest version of each document, by name: a request for each, whatever is kept of them."""
     call = Call("read the documents", source, writes=False)
-    names = _read(table, call, source, Key(KEY).begins_with(DOCUMENT_NAMES), None)
+    names = _read(table, call, source, Key(KEY).between(*begins_with(DOCUMENT_NAMES)), None)
     found = (document(table, source, item[KEY].removeprefix(DOCUMENT_NAMES)) for item in names)
     return [each for each in found if each is not None]
 
@@ -94,9 +94,8 @@ def _key(source: str, name: str, version: int) -> dict[str, str]:
 
 def _versions(name: str, before: int | None) -> tuple[str, str]:
     """Return the bounds of the keys of a document's versions, of those older than one if it is named."""
-    prefix = DOCUMENT_VERSIONS + name
-    first = SEPARATOR if before is None else SEPARATOR + newest_first(before - 1)
-    return prefix + first, prefix + _ABOVE
+    first, end = begins_with(DOCUMENT_VERSIONS + name + SEPARATOR)
+    return first if before is None else first + newest_first(before - 1), end
 
 
 def _decoded(source: str, item: Item) -> Document:
