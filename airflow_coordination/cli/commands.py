@@ -11,6 +11,7 @@ from airflow_coordination.cli.command import OUTPUT, PREFIX, SOURCE, Command
 from airflow_coordination.cli.command import option as _option
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.quickstart.command import quickstart
+from airflow_coordination.cli.rules_commands import RULES_COMMANDS
 from airflow_coordination.cli.subcommands import (
     acting,
     compaction,
@@ -426,5 +427,6 @@ GROUPS: Final = {
     "compaction": ("Small files merged beside ingest", COMPACTION_COMMANDS),
     "branches": ("Partitions that run again aside, and show together", BRANCHES_COMMANDS),
     "outputs": ("What was published", OUTPUTS_COMMANDS),
+    "rules": ("What is kept of each dataset, and what readers see no more", RULES_COMMANDS),
 }
 """Commands with a word before their name."""

@@ -53,9 +53,11 @@ def hiding(view: View, head: HeadRecord) -> Hidden | None:
     uncover the old one (Druid 8853). One without an interval is always visible.
     """
     interval = interval_of_head(head)
-    if interval is None or not view.hidden:
-        return None
-    dataset = split_dataset(head.dataset)[1]
+    return None if interval is None else hiding_interval(view, split_dataset(head.dataset)[1], interval)
+
+
+def hiding_interval(view: View, dataset: str, interval: Interval) -> Hidden | None:
+    """Return what hides rows of an interval of a dataset, ``None`` if nothing does."""
     return next((each for each in view.hidden if each.dataset == dataset and each.interval.contains(interval)), None)
 
 

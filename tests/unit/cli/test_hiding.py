@@ -21,7 +21,7 @@ IDENTIFIER = "flights|PARTITION"
 BOTH = ("--source", "flights", "--dataset", "clean")
 
 
-@pytest.fixture(params=["memory"])
+@pytest.fixture(params=["memory", "sqlite"])
 def flights(request, tmp_path) -> SourceCoordinator:
     store = open_store("memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'c.db'}")
     store.setup()
@@ -124,7 +124,8 @@ def test_part_of_what_was_hidden_at_once_and_what_is_purged_stays(run, flights) 
     code, _, err = run("restore", "2013-01-01/P1D", "--yes", "--why", "right")
     assert code == 1
     assert "has only a part of what was hidden at once, 2013-01-01/2013-02-01" in err
-    flights.documents.change_view(lambda view: changing.purging(view, view.hidden), "ana", "too old")
+    now = flights.store.now()
+    flights.documents.change_view(lambda view: changing.purging(view, view.hidden, now), "ana", "too old")
     code, _, err = run("restore", "2013-01/P1M", "--yes", "--why", "right")
     assert code == 1
     assert "is being purged" in err
@@ -162,7 +163,7 @@ def again_in_branch(flights: SourceCoordinator, key: str) -> None:
     seen = flights.partition(key)
     assert seen is not None
     said = {"action": Action.RESET, "op": f"reset-{key}", "seen": seen, "by": "ana", "why": "late", "branch": 1}
-    flights.store.write(Act(source=seen.source, key=key, **said))
+    flights.store.act(Act(source=seen.source, key=key, **said))
     publish(flights, key, rows=11)
 
 

@@ -59,7 +59,7 @@ def test_what_is_hidden_is_not_missing_but_not_there_either() -> None:
     found = coverage(view, heads)
     assert found.missing(day(1, 2)) == [day(1)]
     assert found.percent(day(1, 2)) == 50.0
-    purging = coverage(changing.purging(view, view.hidden), heads)
+    purging = coverage(changing.purging(view, view.hidden, NOW), heads)
     assert purging.slices[0].state is SliceState.PURGING
 
 

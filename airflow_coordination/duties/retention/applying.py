@@ -1,0 +1,157 @@
+"""Rules applied to what shows: what they drop is hidden, and what they drop no more comes back.
+
+Source: Druid, duty ``runRules``, which marks segments as unused one by one. Here one document changes, once for all
+datasets of a source, and every reader sees it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from airflow_coordination.duties.retention.ruled import Ruled, rules_of
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.outputs.enabling import check_branches_enabled
+from airflow_coordination.outputs.heads.pages import head_pages
+from airflow_coordination.outputs.heads.showing import newest_pages, read_view
+from airflow_coordination.outputs.published import source_identifier
+from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.rules.choosing import choose
+from airflow_coordination.planning.view.ruling import ruled
+from airflow_coordination.planning.view.showing import hiding_interval, interval_of_head
+from airflow_coordination.planning.view.view import BY_RULES, Hidden, View
+from airflow_coordination.values.names import split_dataset
+
+
+@dataclass(slots=True)
+class Counted:
+    """How much has the same interval."""
+
+    partitions: int = 0
+    rows: int = 0
+
+    def __iadd__(self, other: Counted) -> Counted:
+        self.partitions += other.partitions
+        self.rows += other.rows
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """What rules do to a dataset.
+
+    :param dataset: its name.
+    :param made: intervals that they hide from now on, or hide in other pieces than before.
+    :param ended: intervals that they hide no more, or hide in other pieces.
+    :param vanished: what readers see no more.
+    :param back: what they see again.
+    :param kept: partitions that stay, whatever hides them.
+    :param unruled: partitions of which no rule says anything: they are left as they are.
+    :param timeless: partitions without an interval: they are left as they are, and always visible.
+    """
+
+    dataset: str
+    made: tuple[Hidden, ...]
+    ended: tuple[Hidden, ...]
+    vanished: Counted
+    back: Counted
+    kept: int
+    unruled: int
+    timeless: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """The heads of a dataset that show, hidden or not."""
+
+    intervals: Mapping[Interval, Counted]
+    timeless: int
+
+
+def apply_rules(
+    coordinator: SourceCoordinator,
+    datasets: Iterable[str] | None = None,
+    by: str = BY_RULES,
+    why: str = "rules were applied",
+    *,
+    dry_run: bool = False,
+) -> list[Applied]:
+    """Hide what the rules of datasets drop, let come back what they drop no more, and return what that is.
+
+    All of it is one version of the view; none where nothing changes. It is judged on the head record of each partition
+    that shows. The time is the store's.
+
+    :param datasets: ``None`` for all that the source has published to, which reads every head record of it.
+    :param by: who asks for it, in the history of the view; the entries themselves are by ``runRules``.
+    :param why: the reason, in the history of the view.
+    :param dry_run: only look.
+    :raises InvalidKeyError: when no user's dataset has such a name.
+    :raises InvalidInputError: when rules are corrupt, or hide so many intervals that no document takes them.
+    :raises SettingsError: as long as older code may work with the store, which would show what is hidden.
+    """
+    if not dry_run:
+        check_branches_enabled(coordinator.store)
+    wanted = datasets_of(coordinator) if datasets is None else sorted(set(datasets))
+    rules = {dataset: rules_of(coordinator, dataset) for dataset in wanted}
+    found: list[Applied] = []
+
+    def changed(view: View) -> View:
+        found.clear()
+        after = view
+        for dataset, its in rules.items():
+            after, applied = _applied(coordinator, dataset, its, after)
+            found.append(applied)
+        return after
+
+    if dry_run:
+        changed(read_view(coordinator.store, _identifier(coordinator)))
+    else:
+        coordinator.documents.change_view(changed, by, why)
+    return found
+
+
+def datasets_of(coordinator: SourceCoordinator) -> list[str]:
+    """Return the datasets that a source has published to, by name; reads every head record."""
+    pages = head_pages(coordinator.store, _identifier(coordinator), None)
+    return sorted({split_dataset(head.dataset)[1] for page in pages for head in page})
+
+
+def _identifier(coordinator: SourceCoordinator) -> str:
+    return source_identifier(coordinator.store, coordinator.source, coordinator.partition_prefix)
+
+
+def _applied(coordinator: SourceCoordinator, dataset: str, rules: Ruled, view: View) -> tuple[View, Applied]:
+    """Return the view after the rules of one dataset, and what that does."""
+    seen, now = _seen(coordinator, dataset, view), coordinator.store.now()
+
+    def dropped(interval: Interval) -> str | None:
+        index = rules.dropping(interval, now)
+        return None if index is None else rules.named(index)
+
+    after = ruled(view, dataset, seen.intervals, dropped, now)
+    vanished, back, kept, unruled = Counted(), Counted(), 0, 0
+    for interval, counted in seen.intervals.items():
+        was, will_be = (hiding_interval(each, dataset, interval) is not None for each in (view, after))
+        if will_be and not was:
+            vanished += counted
+        if was and not will_be:
+            back += counted
+        choice = choose(rules.rules, interval, now)
+        unruled += counted.partitions if choice.rule is None else 0
+        kept += counted.partitions if choice.rule is not None and not choice.rule.type.drops else 0
+    made = tuple(each for each in after.hidden if each not in view.hidden)
+    ended = tuple(each for each in view.hidden if each not in after.hidden)
+    return after, Applied(dataset, made, ended, vanished, back, kept, unruled, seen.timeless)
+
+
+def _seen(coordinator: SourceCoordinator, dataset: str, view: View) -> _Seen:
+    intervals: dict[Interval, Counted] = {}
+    timeless = 0
+    for page in newest_pages(coordinator.store, _identifier(coordinator), dataset, view):
+        for head in (each for each in page if each.blocks):
+            if (interval := interval_of_head(head)) is None:
+                timeless += 1
+            else:
+                its = intervals.setdefault(interval, Counted())
+                its += Counted(1, head.rows)
+    return _Seen(intervals, timeless)
