@@ -49,7 +49,7 @@ class Life:
     def is_fresh(self) -> bool:
         """Whether nothing was done with it since its creation, so that creating it says all."""
         one = self.partition
-        if one is None or self.heads:
+        if one is None or self.heads or one.branch is not None:  # a creation here is one outside of all branches
             return False
         untouched = (
             one.token == 0 and one.status is UNASSIGNED and one.rank is Rank.NEW and one.last_op == one.create_op
@@ -66,13 +66,15 @@ class Moved:
 
     :param here: how many partitions have their life here, from now on or since an earlier try.
     :param different: keys of those that were here already with another life; they are left as they are.
+    :param documents: names of rules that were here already and are others; they are left as they are, too.
     """
 
     here: int = 0
     different: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
 
     def __add__(self, other: Moved) -> Moved:
-        return Moved(self.here + other.here, self.different + other.different)
+        return Moved(self.here + other.here, self.different + other.different, self.documents + other.documents)
 
 
 class Moving:

@@ -11,13 +11,15 @@ from typing import Any, Final
 
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.leases.supply import check_state
+from airflow_coordination.planning.view.view import View
+from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, VIEW, Document
 from airflow_coordination.protocol.fields import HEAD_FIELDS, PARTITION_FIELDS, Field, Kind
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.accounting import Accounts
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Block, dump_blocks
 from airflow_coordination.values.documents import MAX_PAYLOAD_BYTES, decode_progress, parse
-from airflow_coordination.values.names import GLOBAL_STATE_KEY, check_key, compose_source, storable
+from airflow_coordination.values.names import GLOBAL_STATE_KEY, check_key, compose_source, split_dataset, storable
 from airflow_coordination.values.status import PartitionStatus
 
 _FIRST, _LAST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
@@ -71,6 +73,28 @@ def check_partition(one: Partition) -> None:
         raise ValueError("it is UNASSIGNED and has no 'availableAt', so that nobody could ever acquire it")
 
 
+def check_document(document: Document) -> None:
+    """Refuse what no source keeps as a document.
+
+    :raises ValueError: naming the field.
+    :raises InvalidInputError: naming what is corrupt in a view.
+    """
+    check_key(document.name, "document", MAX_NAME_BYTES)
+    for name in ("content", "author", "comment"):
+        text: Any = getattr(document, name)
+        if not isinstance(text, str) or not text.strip():
+            raise ValueError(f"the {name!r} of document {document.name!r} is no text")
+        _check_text(name, text, MAX_DOCUMENT_BYTES if name == "content" else _TEXT_BYTES)
+    version: Any = document.version
+    if isinstance(version, bool) or not isinstance(version, int) or not 0 < version < _COUNT:
+        raise ValueError(f"the 'version' of document {document.name!r} is {version!r}, which nobody has written")
+    _check_time(document.at, "at")
+    if document.name == VIEW:
+        View.of(document.content)
+    else:
+        parse(document.content, max_bytes=MAX_DOCUMENT_BYTES, max_depth=64)
+
+
 def check_heading(found: dict[str, Any], exported_at: datetime) -> None:
     """Refuse a heading that names no source, or facts that no coordinator registers.
 
@@ -97,8 +121,11 @@ def _check_head(head: HeadRecord) -> None:
         if not field.name.startswith("interval_"):
             _check_field(getattr(head, field.name), field)
     _check_interval(head.interval_start, head.interval_end)
-    check_key(head.dataset, "dataset", MAX_DATASET_BYTES)
-    if any(block.dataset != head.dataset for block in head.blocks):
+    branch, dataset = split_dataset(head.dataset)
+    check_key(dataset, "dataset", MAX_DATASET_BYTES)
+    if branch is not None and not 0 < branch < _COUNT:
+        raise ValueError(f"the head record of {head.dataset!r} is of a branch that nobody can have begun")
+    if any(block.dataset != dataset for block in head.blocks):
         raise ValueError(f"the head record of {head.dataset!r} has a block of another dataset")
     if head.accounting_text is not None:
         Accounts.parse(head.accounting_text)

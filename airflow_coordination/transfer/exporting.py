@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
+from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import originals_may_go
 from airflow_coordination.protocol.remedies import typed
-from airflow_coordination.transfer.lines import Heading, dumped, heading_line, life_line
+from airflow_coordination.transfer.lines import (
+    VERSION,
+    WITH_DOCUMENTS,
+    Heading,
+    document_line,
+    dumped,
+    heading_line,
+    life_line,
+)
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import SettingsError, shown
 from airflow_coordination.values.names import MERGED, compose_merged, compose_source
@@ -39,7 +48,8 @@ def export(
         are imported into the same store.
     :raises PartitionUpdateError: when blocks of the source may be nowhere but in what was merged, and that is left.
     :raises PartitionUpdateError: when the source is not paused, something is held, or that changed meanwhile; when
-        something is left to be done after partitions that have ended: the file would not have it.
+        something is left to be done after partitions that have ended: the file would not have it. Also when its view or
+        its rules were changed meanwhile.
     :raises SettingsError: when the file is there already, or cannot be written.
     """
     for file in filter(None, (path, merged)):
@@ -60,15 +70,19 @@ def _export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], ob
     coordinator.looking.check_known()
     pause = coordinator.moving.check_at_rest()
     _check_followed_up(coordinator)
+    documents = coordinator.documents.all()
     part = path.with_name(f"{path.name}.part")
     try:
         with _only_mine(part) as out:
-            written = _write(coordinator, out, told)
+            written = _write(coordinator, documents, out, told)
             out.flush()
             os.fsync(out.fileno())
+        action = f"export source {shown(coordinator.source)}"
         if coordinator.pausing.current_pause() != pause or coordinator.counts()[ASSIGNED]:
-            action = f"export source {shown(coordinator.source)}"
             raise PartitionUpdateError(action, "", "somebody resumed it, or took something of it, meanwhile. Pause it.")
+        if coordinator.documents.all() != documents:
+            problem = "somebody has changed its view, or its rules, meanwhile. Look who does, and repeat the command."
+            raise PartitionUpdateError(action, "", problem)
         part.replace(path)
     except OSError as error:
         problem = f"cannot be written: {error.strerror or error}"
@@ -113,7 +127,9 @@ def _check_followed_up(coordinator: SourceCoordinator) -> None:
         raise PartitionUpdateError(f"export source {shown(coordinator.source)}", left.key, problem)
 
 
-def _write(coordinator: SourceCoordinator, out: BinaryIO, told: Callable[[int], object]) -> int:
+def _write(
+    coordinator: SourceCoordinator, documents: Sequence[Document], out: BinaryIO, told: Callable[[int], object]
+) -> int:
     digest, written = hashlib.sha256(), 0
 
     def line(text: str) -> None:
@@ -124,10 +140,13 @@ def _write(coordinator: SourceCoordinator, out: BinaryIO, told: Callable[[int], 
     identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
     facts = dict(store.sources()).get(identifier, {})
     prefix, source = coordinator.partition_prefix, coordinator.source
-    line(heading_line(Heading(source, prefix, store.store_id, store.description, store.now(), facts)))
+    heading = Heading(source, prefix, store.store_id, store.description, store.now(), facts)
+    line(heading_line(heading, WITH_DOCUMENTS if documents else VERSION))
     supplier = coordinator.moving.supplier_life()
     if supplier is not None:
         line(life_line(Life(supplier.key, supplier)).replace('{"life"', f'{{"{SUPPLIER}"', 1))
+    for document in documents:
+        line(document_line(document))
     for life in coordinator.moving.lives():
         line(life_line(life))
         written += 1

@@ -11,10 +11,20 @@ from typing import Any, BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life, Moved
+from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.transfer.checking import check_life, check_supplier_life
+from airflow_coordination.transfer.documents import check_kept, is_of_a_branch, needs_branches, settle
 from airflow_coordination.transfer.exporting import SUPPLIER
-from airflow_coordination.transfer.lines import MAX_LINE_BYTES, Heading, heading_of, life_of, parsed
+from airflow_coordination.transfer.lines import (
+    DOCUMENT,
+    MAX_LINE_BYTES,
+    Heading,
+    document_of,
+    heading_of,
+    life_of,
+    parsed,
+)
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, printable, shown
 
 _OP_LENGTH: Final = 24
@@ -29,6 +39,8 @@ class Export:
     :param op: the operation that creates its partitions, the same for the same file.
     :param supplier: what the supplier remembers.
     :param places: where the line of each partition begins, in the order in which they were created.
+    :param documents: the newest version of each document: its view, its rules.
+    :param branches: whether there are branches or hidden intervals in it.
     """
 
     path: Path
@@ -36,6 +48,8 @@ class Export:
     op: str
     supplier: Partition | None
     places: Sequence[int]
+    documents: Sequence[Document] = ()
+    branches: bool = False
 
     def lives(self) -> Iterator[Life]:
         """Yield the partitions in the order in which they were created."""
@@ -71,6 +85,8 @@ class _Reader:
         self._keys: set[bytes] = set()
         self._heading: Heading | None = None
         self._supplier: Partition | None = None
+        self._documents: dict[str, Document] = {}
+        self._branches = False
 
     def read(self, lines: BinaryIO) -> Export:
         """Return what is in it."""
@@ -97,9 +113,12 @@ class _Reader:
             self._heading = heading_of(value)
         elif name == SUPPLIER:
             self._take_supplier(life_of(value, "").partition)
+        elif name == DOCUMENT:
+            self._take_document(document_of(value, ""))
         elif name == "life":
             life = life_of(value, "")
             check_life(life)
+            self._branches = self._branches or is_of_a_branch(life)
             self._once(life.key)
             self._found.append((life.partition.ordinal if life.partition else -1, place))
         else:
@@ -110,6 +129,11 @@ class _Reader:
             raise ValueError("it is no memory of a supplier, or the second one")
         check_supplier_life(supplier)
         self._supplier = supplier
+
+    def _take_document(self, document: Document) -> None:
+        if document.name in self._documents:
+            raise ValueError(f"document {document.name!r} stands in the file twice")
+        self._documents[document.name] = document
 
     def _once(self, key: str) -> None:
         short = hashlib.sha256(key.encode()).digest()[:16]
@@ -123,7 +147,9 @@ class _Reader:
         if (value["partitions"], value["sha256"]) != (len(self._found), self._digest.hexdigest()):
             raise ValueError("the sum is another than that of the lines before it: the file was changed")
         places = [place for _, place in sorted(self._found)]
-        return Export(self._path, self._heading, self._digest.hexdigest()[:_OP_LENGTH], self._supplier, places)
+        op, documents = self._digest.hexdigest()[:_OP_LENGTH], tuple(self._documents.values())
+        branches = self._branches or needs_branches(documents)
+        return Export(self._path, self._heading, op, self._supplier, places, documents, branches)
 
     def _wrong(self, problem: str) -> InvalidInputError:
         remedy = "Export the source again, and copy the file as it is"
@@ -141,7 +167,8 @@ def import_(
     :param coordinator: of the same source.
     :param by: who asks for it, for the audit.
     :param told: hears how many partitions are done so far.
-    :raises SettingsError: when the file is of another source, or comes from this very store.
+    :raises SettingsError: when the file is of another source, comes from this very store, or has what this one does not
+        keep: documents, or branches and hidden intervals before ``store enable branches``.
     """
     check_place(coordinator, export)
     coordinator.supplying.register(**export.heading.facts)
@@ -150,7 +177,7 @@ def import_(
     coordinator.moving.wait_until_paused()
     if export.supplier is not None:
         coordinator.moving.settle_supplier_in(export.supplier, export.op)
-    done = Moved()
+    done = Moved(documents=settle(coordinator, export.documents, export.heading, by))
     lives = export.lives()
     while page := tuple(islice(lives, coordinator.store.create_page)):
         done += coordinator.moving.settle_in(page, export.op)
@@ -159,9 +186,9 @@ def import_(
 
 
 def check_place(coordinator: SourceCoordinator, export: Export) -> None:
-    """Refuse to import a source into the store that it comes from, or as another one.
+    """Refuse to import a source into the store that it comes from, as another one, or where something of it were lost.
 
-    :raises SettingsError: naming both.
+    :raises SettingsError: naming both, or what is to be done before.
     """
     heading, store = export.heading, coordinator.store
     if store.store_id == heading.store_id:
@@ -171,3 +198,4 @@ def check_place(coordinator: SourceCoordinator, export: Export) -> None:
     if (coordinator.source, given) != (heading.source, wanted):
         problem = f"is not the source in the file: {heading.source!r} under partition_prefix {wanted!r}"
         raise SettingsError("source", coordinator.source, problem, "Import it as what it is")
+    check_kept(coordinator, export.documents, branches=export.branches)

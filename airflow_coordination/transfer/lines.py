@@ -1,4 +1,4 @@
-"""The lines of an export: a heading, one for the supplier and for each partition, and a sum at the end."""
+"""The lines of an export: a heading, one for the supplier, each document and each partition, and a sum at the end."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from datetime import datetime
 from typing import Any, Final
 
 from airflow_coordination.leases.moving import Life
+from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.fields import HEAD_FIELDS, MOVED, PARTITION_FIELDS, Field, Kind
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.transfer.checking import check_heading
+from airflow_coordination.transfer.checking import check_document, check_heading
 from airflow_coordination.values.blocks import dump_blocks, load_blocks
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.names import check_key
@@ -20,10 +21,15 @@ from airflow_coordination.values.status import PartitionStatus, Rank
 
 FORMAT: Final = "airflow_coordination source"
 VERSION: Final = 1
+WITH_DOCUMENTS: Final = 2
+"""The version of a file with documents, which code of before would lose, and so refuses. One without them is of
+version 1, which all code reads, unless partitions in it have what it does not know."""
 MAX_LINE_BYTES: Final = 64 * 1024 * 1024
 _DEPTH: Final = 16
 _OF_A_LIFE: Final = frozenset({"key", "payload_text", "priority", "ordinal", "create_op", *MOVED})
 _PARTITION: Final = tuple(field for field in PARTITION_FIELDS if field.name in _OF_A_LIFE)
+DOCUMENT: Final = "document"
+_DOCUMENT: Final = ("name", "version", "content", "author", "comment")
 _HEAD: Final = tuple(field for field in HEAD_FIELDS if field.name not in ("source", "key"))
 
 
@@ -52,11 +58,11 @@ def dumped(name: str, value: Mapping[str, Any]) -> str:
     return json.dumps({name: value}, ensure_ascii=True, separators=(",", ":"), sort_keys=True) + "\n"
 
 
-def heading_line(heading: Heading) -> str:
+def heading_line(heading: Heading, version: int = VERSION) -> str:
     """Return the first line."""
     told = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": version,
         "source": heading.source,
         "partition_prefix": heading.partition_prefix,
         "store_id": heading.store_id,
@@ -74,13 +80,31 @@ def heading_of(value: Mapping[str, Any]) -> Heading:
     """
     if value.get("format") != FORMAT:
         raise ValueError(f"its format is {value.get('format')!r}, not {FORMAT!r}")
-    if value.get("version") != VERSION:
-        raise ValueError(f"its version is {value.get('version')!r}, this code reads {VERSION}")
+    if value.get("version") not in (VERSION, WITH_DOCUMENTS):
+        raise ValueError(f"its version is {value.get('version')!r}, this code reads {VERSION} and {WITH_DOCUMENTS}")
     names = ("source", "partition_prefix", "store_id", "store", "facts")
     found = {name: value[name] for name in names}
     exported_at = _moment(value["exported_at"])
     check_heading(found, exported_at)
     return Heading(**found, exported_at=exported_at)
+
+
+def document_line(document: Document) -> str:
+    """Return the line of the newest version of a document."""
+    told = {name: getattr(document, name) for name in _DOCUMENT}
+    return dumped(DOCUMENT, {**told, "at": document.at.isoformat()})
+
+
+def document_of(value: Mapping[str, Any], source: str) -> Document:
+    """Return the document in a line.
+
+    :raises ValueError: when something is missing, or is not what it must be.
+    """
+    if unknown := value.keys() - {*_DOCUMENT, "at"}:
+        raise ValueError(f"it has {sorted(unknown)!r}, which this code does not know")
+    document = Document(source=source, op="", at=_moment(value["at"]), **{name: value[name] for name in _DOCUMENT})
+    check_document(document)
+    return document
 
 
 def life_line(life: Life) -> str:

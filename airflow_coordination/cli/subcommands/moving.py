@@ -50,7 +50,7 @@ def import_source(context: CommandContext, args: Namespace) -> int:
     told_different(done)
     resume = typed(coordinator, "resume")
     say(f"The source is paused here. When its DAGs use this store, let it go on: {resume}")
-    return int(bool(done.different))
+    return int(bool(done.different or done.documents))
 
 
 def told_different(done: Moved) -> None:
@@ -59,6 +59,8 @@ def told_different(done: Moved) -> None:
         say(f"Error: partition {shown(key)} was here already with another life, and is left as it is.")
     if len(done.different) > NAMED:
         say(f"Error: {len(done.different) - NAMED} more are different.")
+    for name in done.documents:
+        say(f"Error: its document {shown(name)} was here already and is another one, and is left as it is.")
 
 
 @contextmanager

@@ -394,7 +394,7 @@ def _changed(number: int, **changes: Any) -> Callable[[list[str]], list[str]]:
         (lambda lines: ["hello\n", *lines], "cannot be imported; line 1: Expecting value"),
         (lambda lines: [lines[0], '{"x":{}}\n', *lines[1:]], "cannot be imported; line 2: 'x' is no line of an export"),
         (lambda lines: [lines[0], "[1]\n", *lines[1:]], "it is not one JSON object with one name"),
-        (_changed(0, version=2), "cannot be imported; line 1: its version is 2, this code reads 1"),
+        (_changed(0, version=3), "cannot be imported; line 1: its version is 3, this code reads 1 and 2"),
         (_changed(0, format="x"), "its format is 'x'"),
         (_changed(0, exported_at="soon"), "Invalid isoformat string: 'soon'"),
         (_changed(3, sourcePartitionStatus="ASSIGNED"), "is held, or stands in the line of"),

@@ -1,0 +1,91 @@
+"""What people have said of a source beside its partitions, on its way into another store: its view, its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from typing import Final
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.moving import Life
+from airflow_coordination.planning.view.view import View
+from airflow_coordination.protocol.beside.documents import VIEW, Document
+from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.transfer.lines import Heading
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import split_dataset
+
+_PAGE: Final = 100
+_LONGEST: Final = 200
+"""Characters of a store's address that stand in a comment."""
+
+
+def is_of_a_branch(life: Life) -> bool:
+    """Return whether code that knows no branches would show what is not to be seen of a partition."""
+    runs = life.partition is not None and life.partition.branch is not None
+    return runs or any(split_dataset(head.dataset)[0] is not None for head in life.heads)
+
+
+def needs_branches(documents: Sequence[Document]) -> bool:
+    """Return whether documents say of branches, or of hidden intervals, that code of before does not know."""
+    views = [View.of(each.content) for each in documents if each.name == VIEW]
+    return any(view.branches or view.hidden for view in views)
+
+
+def check_kept(coordinator: SourceCoordinator, documents: Sequence[Document], *, branches: bool) -> None:
+    """Refuse to import into a store that does not keep what the export carries.
+
+    :param branches: whether it carries branches, or hidden intervals.
+    :raises SettingsError: with what to do before; nothing is changed then.
+    """
+    store = coordinator.store
+    has = parts_of(store)
+    if (documents or branches) and has.documents is None:
+        problem = "comes from elsewhere and keeps no documents, which the file has"
+        raise SettingsError("store", store.description, problem, "Import it into a store of this package")
+    if branches and not (has.enabling is not None and has.enabling.branches_enabled()):
+        problem = "lets code in that knows no branches and no hidden intervals, which the file has: it would show them"
+        remedy = "Run `airflow coordination store enable branches` there, then import again"
+        raise SettingsError("store", store.description, problem, remedy)
+    for document in documents:
+        if document.name == VIEW and _stays(coordinator, document):
+            problem = "has another view here already: its branches and hidden intervals are not those in the file"
+            remedy = "Import it into a store that does not know this source"
+            raise SettingsError("source", coordinator.source, problem, remedy)
+
+
+def settle(coordinator: SourceCoordinator, documents: Sequence[Document], heading: Heading, by: str) -> tuple[str, ...]:
+    """Write what is not here yet, with its author and what they said; what is here already stays as it is.
+
+    They come before the partitions: nobody sees meanwhile what they hide.
+
+    :param heading: where they come from, which their comments say from here on.
+    :param by: who moves them.
+    :return: names of those that are others here.
+    """
+    stay = tuple(document.name for document in documents if _stays(coordinator, document))
+    for document in documents:
+        if document.name not in stay and coordinator.documents.newest(document.name) is None:
+            said = f"version {document.version} of {document.at.isoformat(timespec='seconds')}"
+            moved = f"moved by {by} from {heading.store[:_LONGEST]}, {said}: {document.comment}"
+            coordinator.documents.change(document.name, partial(_first, document.content), document.author, moved)
+    return stay
+
+
+def _first(content: str, here: str | None) -> str:
+    """Return what is written where there is nothing; what somebody else has written meanwhile stays."""
+    return content if here is None else here
+
+
+def _stays(coordinator: SourceCoordinator, document: Document) -> bool:
+    """Return whether a document here is another one, and none that has become of it since an earlier try."""
+    if coordinator.documents.newest(document.name) is None:
+        return False
+    return all(each.content != document.content for each in _versions(coordinator, document.name))
+
+
+def _versions(coordinator: SourceCoordinator, name: str) -> Iterator[Document]:
+    before = None
+    while page := coordinator.documents.history(name, before, _PAGE):
+        yield from page
+        before = page[-1].version
