@@ -12,12 +12,14 @@ Every process of a real run writes a :class:`FileLog` of its own; :func:`read_lo
 
 from airflow_coordination.testing.history.check import (
     Violation,
+    branches_show_whole,
     check,
     children_come_after_their_parents,
     fences_are_unique,
     metrics_are_exact,
     pauses_hold,
     the_global_state_grows,
+    views_are_those_that_were,
     work_is_not_denied,
 )
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
@@ -26,6 +28,7 @@ from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
 from airflow_coordination.testing.history.recorder import CountedCoordinator, RecordedCoordinator
 from airflow_coordination.testing.history.state import State
+from airflow_coordination.testing.history.views import Views
 
 __all__ = [
     "CountedCoordinator",
@@ -40,7 +43,9 @@ __all__ = [
     "Stuck",
     "Told",
     "Undecided",
+    "Views",
     "Violation",
+    "branches_show_whole",
     "check",
     "children_come_after_their_parents",
     "explain",
@@ -49,5 +54,6 @@ __all__ = [
     "pauses_hold",
     "read_logs",
     "the_global_state_grows",
+    "views_are_those_that_were",
     "work_is_not_denied",
 ]

@@ -5,16 +5,18 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from airflow_coordination.leases.confirm import FORGOTTEN
+from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.testing.forwarding import there
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model
 from airflow_coordination.testing.history.operations import GRANTS, HELD_BACK, NEVER, Kind, Operation, Told
+from airflow_coordination.testing.history.views import Views, said
 from airflow_coordination.values.fence import RING_SIZE
 from airflow_coordination.values.settings import Settings
 
@@ -139,19 +141,79 @@ class Violation:
         return "\n    ".join([f"{self.promise}: {self.what}", *map(str, self.calls)])
 
 
-def check(operations: Sequence[Operation], settings: Settings, behind: float = 0.0) -> list[Violation]:
-    """Return what a history breaks: S1, S3, S5 to S8, S12, S19, S28, L5 (see the rules below).
+def check(
+    operations: Sequence[Operation], settings: Settings, behind: float = 0.0, documents: Iterable[Document] = ()
+) -> list[Violation]:
+    """Return what a history breaks: S1, S3, S5 to S8, S12, S19, S22, S28, L5 (see the rules below).
 
     :param operations: all calls on one source, in the order in which they were made.
     :param settings: as the source's coordinators have them.
     :param behind: by how many seconds the store's own time may be behind the history's; 2 for DynamoDB.
+    :param documents: all versions of the source's view, as the store has them in the end.
     """
+    views = Views(documents, operations)
     return [
         *fences_are_unique(operations),
         *nothing_is_forgotten_early(operations),
         *children_come_after_their_parents(operations),
-        *each_partition_is_linearizable(operations, Model(settings, behind)),
+        *views_are_those_that_were(operations, views),
+        *branches_show_whole(operations, views),
+        *each_partition_is_linearizable(by_key(operations), Model(settings, behind, views)),
     ]
+
+
+def by_key(operations: Iterable[Operation]) -> list[Operation]:
+    """Return a history in which each reading of what shows is one for each partition that somebody has named."""
+    calls = list(operations)
+    keys = sorted({made.key for made in calls if made.key})
+    found: list[Operation] = []
+    for made in calls:
+        if made.kind is not Kind.SHOWN:
+            found.append(made)
+        elif made.told is Told.OK:
+            shown = made.result["published"]
+            results = ({**made.result, "digests": shown.get(key, ())} for key in keys)
+            found += (replace(made, key=key, result=result) for key, result in zip(keys, results, strict=True))
+    return found
+
+
+def views_are_those_that_were(operations: Iterable[Operation], views: Views) -> Iterator[Violation]:
+    """S22: who reads what shows does so under a view that was in force meanwhile; nothing of strangers."""
+    calls = list(operations)
+    keys = {made.key for made in calls}
+    for made in calls:
+        if made.kind is Kind.SHOWN and made.told is Told.OK:
+            under = {name: made.result[name] for name in ("shown", "hidden")}
+            if all(said(view) != under for view in views.at_some_time(made)):
+                yield Violation("S22", "read under a view that was not there", (made,))
+            if strangers := sorted(set(made.result["published"]) - keys):
+                yield Violation("S22", f"something shows of {strangers[0]!r}, which nobody has named", (made,))
+
+
+def branches_show_whole(operations: Sequence[Operation], views: Views) -> Iterator[Violation]:
+    """S22: a branch is published after each partition that was surely in it had something to end it there."""
+    whole = views.whole()
+    for number, version in views.published().items():
+        inside = whole.get(number)
+        for key, calls in by_partition(operations).items():
+            into = [
+                made
+                for made in calls
+                if made.kind in (Kind.RESET, Kind.CREATE)
+                and made.given.get("branch") == number
+                and made.told is Told.OK
+                and inside is not None
+                and made.answered <= inside.perhaps_since
+            ]
+            if into and not _may_have_finished(calls, into[0].invoked, version.since):
+                problem = f"branch {number} shows, and partition {key!r} has not completed in it"
+                yield Violation("S22", problem, (into[0],))
+
+
+def _may_have_finished(calls: Iterable[Operation], since: float, until: float) -> bool:
+    told = (Told.OK, Told.UNKNOWN)
+    ends = (made for made in calls if made.kind in _FINISH and made.told in told)
+    return any(made.answered >= since and made.invoked <= until for made in ends)
 
 
 def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
@@ -164,7 +226,7 @@ def by_partition(operations: Iterable[Operation]) -> dict[str, list[Operation]]:
 
 
 def each_partition_is_linearizable(operations: Iterable[Operation], model: Model) -> Iterator[Violation]:
-    """S5 with S2, S3, S6 to S8, S12, S28, L5 in it: some order of the calls explains each answer by the state table."""
+    """S5 with S2, S3, S6 to S8, S12, S22, S28, L5 in it: some order of the calls explains each answer."""
     for key, calls in by_partition(operations).items():
         try:
             stuck = explain(model, calls)

@@ -17,7 +17,7 @@ from airflow_coordination.testing.history.state import State
 
 MAX_STEPS: Final = 200_000
 _SETTLED_LATER: Final = frozenset({Kind.BEGIN, Kind.COMPLETE, Kind.CLOSE, Kind.FAIL, Kind.GIVE_UP, Kind.HAND_OVER})
-_SEEN_LATER: Final = frozenset({Kind.ACQUIRE, Kind.ADOPT, Kind.RENEW, Kind.READ, Kind.PUBLISHED})
+_SEEN_LATER: Final = frozenset({Kind.ACQUIRE, Kind.ADOPT, Kind.RENEW, Kind.READ, Kind.PUBLISHED, Kind.SHOWN})
 """Without an answer these change nothing, or what the model allows at any time: a token that somebody took."""
 _MAY_ARRIVE_LATE: Final = frozenset({Kind.ASK, Kind.STEAL})
 """Refused because a time had not come, and when it has, the same message may arrive once more."""

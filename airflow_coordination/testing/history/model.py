@@ -7,10 +7,11 @@ reclaimed at any time since; a token may be left out, by an acquisition that was
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
+from airflow_coordination.planning.view.view import BranchState
 from airflow_coordination.testing.history.operations import NEVER, Kind, Operation, Told
 from airflow_coordination.testing.history.state import (
     ABSENT,
@@ -21,9 +22,11 @@ from airflow_coordination.testing.history.state import (
     SLACK,
     UNASSIGNED,
     UNHEARD,
+    Published,
     State,
     merged,
 )
+from airflow_coordination.testing.history.views import Views, interval_in
 from airflow_coordination.values.settings import Settings
 
 MOST_UNHEARD: Final = 3
@@ -46,10 +49,12 @@ class Model:
 
     :param settings: as its coordinators have them.
     :param behind: by how many seconds the store's own time may be behind; DynamoDB says whole seconds.
+    :param views: what its view said.
     """
 
     settings: Settings
     behind: float = 0.0
+    views: Views = field(default_factory=Views)
 
     def after(self, state: State, made: Operation) -> Iterator[State]:
         """Yield the states that ``made`` may lead to if it takes effect in ``state``; none when it cannot."""
@@ -137,13 +142,12 @@ class Model:
             yield _written(_prolonged(saved.counting(made.given.get("counts")), made), made)
 
     def _complete(self, state: State, made: Operation) -> Iterator[State]:
-        if _in_chain(state, made):
-            published = state.publishing(made.given["blocks"])
-            done = state._replace(status=COMPLETED, staged=(), published=published, free_at=NEVER)
+        if _in_chain(state, made) and self._may_end(state, made):
+            done = state._replace(status=COMPLETED, staged=(), published=_publishing(state, made), free_at=NEVER)
             yield done.counting(made.given.get("counts"))._replace(failures=0, lost=(0, 0))
 
     def _close(self, state: State, made: Operation) -> Iterator[State]:
-        if not _in_chain(state, made):
+        if not _in_chain(state, made) or not self._may_end(state, made):
             return
         count, limit = state.closed + 1, self.settings.max_closed_count
         done = limit is not None and count >= limit
@@ -152,7 +156,7 @@ class Model:
         yield counted._replace(
             status=COMPLETED if done else CLOSED,
             staged=(),
-            published=state.publishing(made.given["blocks"]),
+            published=_publishing(state, made),
             closed=count,
             failures=0,
             lost=(0, 0),
@@ -192,12 +196,14 @@ class Model:
         if state.status != ABSENT:
             yield state
         elif state.creator != (made.process, made.number):
-            yield state.fresh((made.process, made.number))
+            yield state.fresh((made.process, made.number), made.given.get("branch"))
 
     def _act(self, state: State, made: Operation) -> Iterator[State]:
         for before in _unseen(state, made):
             if before.status in _ACTIONS[made.kind] and not (made.kind is Kind.RETRACT and before.staged):
-                after = before.acted_on(made.kind)
+                if made.kind is Kind.RESET and not self._may_reset(before, made):
+                    continue
+                after = before.acted_on(made.kind, made.given.get("branch"), made.given.get("datasets"))
                 if made.told is Told.UNKNOWN or after.token <= made.result.get("token", after.token):
                     yield after
 
@@ -217,12 +223,55 @@ class Model:
                 yield _counted(taken, made)
 
     def _published(self, state: State, made: Operation) -> Iterator[State]:
-        shown = {dataset: digests for dataset, _, digests in state.published}
+        shown = {each.dataset: each.digests for each in state.published}
         if shown == {dataset: tuple(digests) for dataset, digests in made.result["published"].items()}:
             yield state
 
+    def _shown(self, state: State, made: Operation) -> Iterator[State]:
+        """S22: what shows is the last accepted publication that counts, unless it is hidden."""
+        dataset, found = made.given["dataset"], made.result
+        newest = state.newest(dataset, found["shown"])
+        hidden = [interval_in(interval) for name, interval in found["hidden"] if name == dataset]
+        if newest is not None and newest.interval is not None:
+            newest = None if any(each and each.contains(newest.interval) for each in hidden) else newest
+        if tuple(found["digests"]) == (newest.digests if newest else ()):
+            yield state
+
+    def _may_reset(self, state: State, made: Operation) -> bool:
+        """Return whether the view, if it stayed, allows it: not out of a branch that has begun, only into one."""
+        branch = made.given.get("branch")
+        view = self.views.during(made)
+        if branch is not None and view is not None and view.state_of(branch) is not BranchState.BEGUN:
+            return False
+        if state.branch is None or state.branch == branch:
+            return True
+        return self.views.state_of(state.branch, made) is not BranchState.BEGUN
+
+    def _may_end(self, state: State, made: Operation) -> bool:
+        """Return whether the view, if it stayed, allows an ending: nobody publishes for nobody, or hides what shows."""
+        if made.given.get("branch", state.branch) != state.branch:
+            return False
+        view = self.views.during(made)
+        if view is None:
+            return True
+        if state.branch is not None:
+            branch = view.state_of(state.branch)
+            if branch in (BranchState.BEGUN, BranchState.ROLLED_BACK):
+                return branch is BranchState.BEGUN
+        blocks = merged(state.staged, made.given["blocks"])
+        for dataset in {block.dataset for block in blocks}:
+            added_to = state.adds_to(dataset, tuple(block for block in blocks if block.dataset == dataset))
+            if added_to is not None and added_to != state.newest(dataset, view.shown):
+                return False
+        return True
+
     def _vanish(self, state: State, made: Operation) -> Iterator[State]:
         yield State(published=state.published, generation=state.generation)
+
+
+def _publishing(state: State, made: Operation) -> tuple[Published, ...]:
+    given = made.given
+    return state.publishing(given["blocks"], given.get("empty", ()), interval_in(given.get("interval")))
 
 
 def _in_chain(state: State, made: Operation) -> bool:
@@ -254,6 +303,7 @@ def _same_work(state: State, made: Operation) -> bool:
     found = made.result
     return (
         found["progress"] == state.progress
+        and found.get("branch", state.branch) == state.branch
         and found.get("counts", {}) == dict(state.counts)
         and found["closed"] == state.closed
         and found["failures"] == state.failures
@@ -305,6 +355,7 @@ _STEPS: Final[dict[Kind, Step]] = {
     Kind.STEAL: Model._steal,
     Kind.READ: Model._read,
     Kind.PUBLISHED: Model._published,
+    Kind.SHOWN: Model._shown,
     Kind.VANISH: Model._vanish,
     **dict.fromkeys(_ACTIONS, Model._act),
 }

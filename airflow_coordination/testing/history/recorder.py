@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.supply import FunctionOfState, Supplied, SupplierRun, identified
+from airflow_coordination.outputs.heads.showing import shown_pages, steadily
+from airflow_coordination.planning.view.view import View
+from airflow_coordination.protocol.beside.documents import ABSENT, VIEW
 from airflow_coordination.protocol.metrics import CountingMetrics, Metric
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
@@ -19,6 +24,8 @@ from airflow_coordination.protocol.results import Created, Outlook, Swept
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.history.log import MemoryLog
 from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
+from airflow_coordination.testing.history.people import RecordedPeople
+from airflow_coordination.testing.history.views import said
 from airflow_coordination.values.accounting import Accounting, flat
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.documents import encode_progress
@@ -47,6 +54,7 @@ def seen(partition: Partition | None) -> Result:
         return {"status": None}
     return {
         "status": str(partition.status),
+        "branch": partition.branch,
         "parked": partition.parked,
         "token": partition.token,
         "progress": partition.progress_text,
@@ -74,6 +82,7 @@ class RecordedCoordinator:
 
     def __init__(self, coordinator: SourceCoordinator, log: MemoryLog, process: str) -> None:
         self.coordinator, self.log, self.process = coordinator, log, process
+        self._changes = 0
 
     def get_next_partition(self, hint: str | None = None) -> Lease | None:
         """See :meth:`SourceCoordinator.get_next_partition`; its supplier is called with :meth:`run_supplier`."""
@@ -115,11 +124,16 @@ class RecordedCoordinator:
         return self._told(made, lambda: self.coordinator.save_progress_state(lease, state, blocks, counted), _until)
 
     def complete(  # noqa: D102
-        self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None, then: str | None = None
+        self,
+        lease: Lease,
+        blocks: Sequence[Block] = (),
+        counted: Accounting | None = None,
+        then: str | None = None,
+        interval: str | None = None,
     ) -> None:
-        given = {"blocks": outputs(blocks), **_counts(counted), **_noted(then)}
+        given = {"blocks": outputs(blocks), **_counts(counted), **_noted(then), **_where(lease, interval)}
         made = self._call(Kind.COMPLETE, lease.key, lease.fence, given)
-        self._told(made, lambda: self.coordinator.complete(lease, blocks, counted, then))
+        self._told(made, lambda: self.coordinator.complete(lease, blocks, counted, then, interval))
 
     def close(  # noqa: D102
         self,
@@ -136,6 +150,7 @@ class RecordedCoordinator:
             "blocks": outputs(blocks),
             **_counts(counted),
             **_noted(then),
+            **_where(lease, None),
         }
         made = self._call(Kind.CLOSE, lease.key, lease.fence, given)
         self._told(made, lambda: self.coordinator.close(lease, reopen_after, state, blocks, counted, then))
@@ -163,7 +178,7 @@ class RecordedCoordinator:
     def complete_and_get_next(  # noqa: D102
         self, lease: Lease, blocks: Sequence[Block] = (), counted: Accounting | None = None, then: str | None = None
     ) -> Lease | None:
-        given = {"blocks": outputs(blocks), **_counts(counted), **_noted(then)}
+        given = {"blocks": outputs(blocks), **_counts(counted), **_noted(then), **_where(lease, None)}
         made = self._call(Kind.COMPLETE, lease.key, lease.fence, given)
         following = self._call(Kind.ACQUIRE, given=self._limit)
         try:
@@ -183,12 +198,15 @@ class RecordedCoordinator:
         made = self._call(Kind.GIVE_UP, key, fence, {"after": None, "for": "dead owner"})
         return self._ended(made, lambda: self.coordinator.tries.give_up_for_dead_owner(key, fence))
 
-    def create_partitions(self, partitions: Sequence[str | PartitionIdentifier]) -> Created:  # noqa: D102
+    def create_partitions(  # noqa: D102
+        self, partitions: Sequence[str | PartitionIdentifier], branch: int | None = None
+    ) -> Created:
         named: dict[str, PartitionIdentifier] = {}
         for one in map(identified, partitions):
             named.setdefault(one.key, one)
-        made = [self._call(Kind.CREATE, key, given=_parents(one)) for key, one in named.items()]
-        return self._together(made, lambda: self.coordinator.create_partitions(partitions))
+        inside: Result = {} if branch is None else {"branch": branch}
+        made = [self._call(Kind.CREATE, key, given={**_parents(one), **inside}) for key, one in named.items()]
+        return self._together(made, lambda: self.coordinator.create_partitions(partitions, branch=branch))
 
     def run_supplier(self, supplier: FunctionOfState) -> SupplierRun:
         """Note every partition that the supplier gives as a creation of its own."""
@@ -206,10 +224,32 @@ class RecordedCoordinator:
             self.log.answer(one, Told.OK, NO_RESULT)
         return ran
 
+    @cached_property
+    def people(self) -> RecordedPeople:
+        """What people do to partitions, noted."""
+
+        def noted(kind: Kind, key: str, given: Mapping[str, Any], call: Callable[[], Partition]) -> Partition:
+            return self._told(self._call(kind, key, given=dict(given)), call, seen)
+
+        return RecordedPeople(self.coordinator, noted)
+
+    @cached_property
+    def commands(self) -> SourceCoordinator:
+        """The coordinator as commands of branches and purges are given it: what they do to partitions is noted.
+
+        What they change of the view is noted by :meth:`change_view`.
+        """
+        one = copy(self.coordinator)
+        one.__dict__["people"] = self.people
+        return one
+
     def act(self, action: Action, key: str) -> Partition:
         """Do a person's action to what is seen now."""
-        made = self._call(Kind(action.value), key)
-        return self._told(made, lambda: self.coordinator.people.act(action, key, "ana", "because"), seen)
+        return self.people.act(action, key, "ana", "because")
+
+    def reset(self, key: str, branch: int | None = None, *, out_of_branch: bool = False) -> Partition:
+        """Reset a partition as it is seen now, into a branch or out of any."""
+        return self.people.reset(key, "ana", "because", branch=branch, out_of_branch=out_of_branch)
 
     def pause(self) -> Pause:
         """Pause the source, as it is seen now."""
@@ -244,6 +284,39 @@ class RecordedCoordinator:
             return {head.dataset: tuple(block.digest for block in head.blocks) for head in heads}
 
         return self._told(self._call(Kind.PUBLISHED, key), read, lambda found: {"published": found})
+
+    def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
+        """Return the digests of what readers see of a dataset, by partition."""
+        one = self.coordinator
+        identifier = compose_source(one.source, one.partition_prefix, "PARTITION")
+
+        def read(view: View) -> Result:
+            pages = shown_pages(one.store, identifier, dataset, view)
+            heads = {head.key: tuple(block.digest for block in head.blocks) for page in pages for head in page}
+            return {**said(view), "published": heads}
+
+        made = self._call(Kind.SHOWN, given={"dataset": dataset})
+        found = self._told(made, lambda: steadily(one.store, identifier, read), lambda found: found)
+        return dict(found["published"])
+
+    def change_view(self, call: Callable[[str], T], what: str) -> T:
+        """Change the view, once or several times, by a call that gives the comment that it is given.
+
+        :param call: a command of branches, or a change of ``coordinator.documents``.
+        :param what: it does, for people.
+        """
+        self._changes += 1
+        comment = f"{what} ({self._changes} of {self.process})"
+        made = self._call(Kind.VIEW, given={"comment": comment})
+        return self._told(made, lambda: call(comment), lambda changed: self._version())
+
+    def _version(self) -> Result:
+        """Return which version of the view is there now; nothing where that cannot be heard."""
+        try:
+            found = self.coordinator.documents.newest(VIEW)
+        except CoordinationError:
+            return NO_RESULT
+        return {"version": found.version if found else ABSENT}
 
     def global_state(self) -> dict[str, Any]:  # noqa: D102
         return self._told(
@@ -313,6 +386,11 @@ def _swept(swept: Swept) -> Result:
 
 def _parents(one: PartitionIdentifier) -> Result:
     return {"parents": list(one.parents)} if one.parents else NO_RESULT
+
+
+def _where(lease: Lease, interval: str | None) -> Result:
+    """Return where an ending publishes, and of which time that is."""
+    return {"branch": lease.partition.branch} | ({} if interval is None else {"interval": interval})
 
 
 def _noted(then: str | None) -> Result:

@@ -2,12 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
+from airflow_coordination.planning.intervals import Interval, umbrella
 from airflow_coordination.testing.history.operations import NEVER, Kind, Output
+from airflow_coordination.values.names import branch_dataset, split_dataset
 
 Digests = tuple[str, ...]
+
+
+class Published(NamedTuple):
+    """What a partition has published to a dataset, in the base or in a branch.
+
+    :param dataset: the name that its head record is stored under.
+    :param generation: that published it.
+    :param digests: of its blocks.
+    :param interval: of which time its rows are.
+    """
+
+    dataset: str
+    generation: int
+    digests: Digests
+    interval: Interval | None = None
+
+
 Counts = tuple[tuple[str, int], ...]
 Creator = tuple[str, int] | None
 SLACK: Final = 1e-3
@@ -46,6 +65,13 @@ def merged(known: tuple[Output, ...], new: tuple[Output, ...]) -> tuple[Output, 
     return tuple(blocks)
 
 
+def _umbrella(interval: Interval | None, added_to: Published | None) -> Interval | None:
+    """Return of which time rows are that are added: of both, and unknown where one is."""
+    if interval is None or added_to is None:
+        return interval
+    return None if added_to.interval is None else umbrella([interval, added_to.interval])
+
+
 class State(NamedTuple):
     """One partition.
 
@@ -54,7 +80,8 @@ class State(NamedTuple):
     :param writer: the process that made the tenure's last chain write, empty before the first.
     :param chain: that write's number.
     :param staged: blocks saved since the last publication.
-    :param published: dataset, generation and digests of what readers see.
+    :param published: in the order in which that was accepted.
+    :param branch: that it runs in.
     :param generation: grows with create, reset, and close without state.
     :param creator: process and number of the call that created it, remembered when it is deleted.
     :param free_at: it is surely not claimable before, in seconds since 1970; never for parked ones.
@@ -77,7 +104,8 @@ class State(NamedTuple):
     chain: int = -1
     progress: str | None = None
     staged: tuple[Output, ...] = ()
-    published: tuple[tuple[str, int, Digests], ...] = ()
+    published: tuple[Published, ...] = ()
+    branch: int | None = None
     generation: int = 0
     closed: int = 0
     failures: int = 0
@@ -105,17 +133,46 @@ class State(NamedTuple):
         """Return whether its time may have come by ``moment``."""
         return self.free_at <= moment + SLACK
 
-    def publishing(self, new: tuple[Output, ...]) -> tuple[tuple[str, int, Digests], ...]:
-        """Return what readers see after an ending with ``new`` blocks: it replaces, or adds in its own generation."""
-        published = {dataset: (generation, digests) for dataset, generation, digests in self.published}
+    def publishing(
+        self, new: tuple[Output, ...], empty: Iterable[str] = (), interval: Interval | None = None
+    ) -> tuple[Published, ...]:
+        """Return what is published after an ending with ``new`` blocks: it replaces, or adds in its own generation.
+
+        All of it goes where the partition runs: into the base, or into its branch.
+
+        :param empty: datasets of which it has nothing from now on.
+        :param interval: of which time the rows of the new and the saved blocks are.
+        """
+        known = {each.dataset: each for each in self.published}
         blocks = merged(self.staged, new)
-        for dataset in dict.fromkeys(block.dataset for block in blocks):
-            mine = [block for block in blocks if block.dataset == dataset]
-            generation, before = published.get(dataset, (-1, ()))
-            adds = generation == self.generation or any(block.mode == "append" for block in mine)
-            known = tuple(Output(dataset, digest) for digest in before) if adds else ()
-            published[dataset] = (self.generation, tuple(block.digest for block in merged(known, tuple(mine))))
-        return tuple((dataset, *seen) for dataset, seen in sorted(published.items()))
+        for dataset in dict.fromkeys([*empty, *(block.dataset for block in blocks)]):
+            mine = tuple(block for block in blocks if block.dataset == dataset)
+            stored = branch_dataset(self.branch, dataset)
+            known.pop(stored, None)  # what is accepted last, stands last
+            kept = self.adds_to(dataset, mine) if mine else None
+            outputs = tuple(Output(dataset, digest) for digest in kept.digests) if kept else ()
+            digests = tuple(block.digest for block in merged(outputs, mine))
+            known[stored] = Published(stored, self.generation, digests, _umbrella(interval, kept))
+        return tuple(known.values())
+
+    def adds_to(self, dataset: str, new: tuple[Output, ...]) -> Published | None:
+        """Return what an ending with ``new`` blocks of a dataset adds to, ``None`` when it replaces."""
+        stored = branch_dataset(self.branch, dataset)
+        before = next((each for each in self.published if each.dataset == stored), None)
+        adds = before and (before.generation == self.generation or any(block.mode == "append" for block in new))
+        return before if adds else None
+
+    def newest(self, dataset: str, shown: Collection[int]) -> Published | None:
+        """Return the last that was accepted of a dataset, and counts.
+
+        :param dataset: as users name it.
+        :param shown: the branches that do.
+        """
+        for each in reversed(self.published):
+            branch, name = split_dataset(each.dataset)
+            if name == dataset and (branch is None or branch in shown):
+                return each
+        return None
 
     def taken(self, token: int, free_at: float) -> State:
         """Return the state held by somebody who does not know it yet, and gives it back when it is found."""
@@ -174,16 +231,25 @@ class State(NamedTuple):
         surely_free = self.limit is not None and after.lost[1] < self.limit
         return after._replace(status=UNASSIGNED) if surely_free else after
 
-    def fresh(self, creator: Creator) -> State:
-        """Return a new life of the partition: tokens go on, and what is published stays."""
-        return State(UNASSIGNED, self.token, published=self.published, generation=self.generation + 1, creator=creator)
+    def fresh(self, creator: Creator, branch: int | None = None) -> State:
+        """Return a new life of the partition: tokens go on, and what is published stays.
 
-    def acted_on(self, kind: Kind) -> State:
-        """Return the state after a person's action; taking a lease away, and deleting, raise the token."""
+        :param branch: that it runs in.
+        """
+        new = State(UNASSIGNED, self.token, published=self.published, generation=self.generation + 1, creator=creator)
+        return new._replace(branch=branch)
+
+    def acted_on(self, kind: Kind, branch: int | None = None, datasets: Collection[str] | None = None) -> State:
+        """Return the state after a person's action; taking a lease away, and deleting, raise the token.
+
+        :param branch: of a reset: that it runs in from now on.
+        :param datasets: of a retract: by the names that head records are stored under; ``None`` = all.
+        """
         state = self._replace(token=self.token + (self.status == ASSIGNED or kind is Kind.DELETE))
         if kind is Kind.RETRACT:
-            published = tuple((dataset, generation, ()) for dataset, generation, _ in state.published)
-            return state._replace(published=published)
+            gone = (each if datasets is not None and each.dataset not in datasets else None for each in state.published)
+            both = zip(state.published, gone, strict=True)
+            return state._replace(published=tuple(kept or each._replace(digests=()) for each, kept in both))
         if kind is Kind.PARK:
             return state._replace(status=CLOSED, free_at=NEVER)
         if kind is Kind.DELETE:
@@ -191,7 +257,7 @@ class State(NamedTuple):
                 token=state.token, published=state.published, generation=state.generation, creator=state.creator
             )
         if kind is Kind.RESET:
-            return state.fresh(state.creator)
+            return state.fresh(state.creator, branch)
         if kind is Kind.FINISH:
             return state._replace(status=COMPLETED, staged=(), failures=0, lost=(0, 0), free_at=NEVER)
         free = state._replace(status=UNASSIGNED, free_at=0.0)
