@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
-from airflow_coordination.protocol.beside.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -282,6 +282,12 @@ class Documents(Protocol):
     def document(self, source: str, name: str) -> Document | None:
         """Return the newest version, read so that every acknowledged write is seen; ``None`` where there is none."""
 
+    def look(self, source: str, name: str, branch: int | None = None) -> Looked:
+        """Return what whoever changes a document needs to know, in one request where that can be had.
+
+        :param branch: also how far this branch is.
+        """
+
     def set_document(self, write: SetDocument) -> bool:
         """Write the next version if the newest one is the one seen; the time is the store's.
 
@@ -296,20 +302,6 @@ class Documents(Protocol):
 
     def documents(self, source: str) -> list[Document]:
         """Return the newest version of each document of a source, by name in byte order."""
-
-
-@dataclass(frozen=True, slots=True)
-class BranchCounts:
-    """How far the partitions of a branch are: those that were reset into it or created in it, and run there still.
-
-    :param partitions: how many there are.
-    :param completed: how many of them have completed.
-    :param parked: how many wait for a person.
-    """
-
-    partitions: int = 0
-    completed: int = 0
-    parked: int = 0
 
 
 class Branches(Protocol):

@@ -15,13 +15,13 @@ from typing import Any, Final, Never
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.protocol import steps
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals, added_up
-from airflow_coordination.protocol.beside.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import AUDITED, BranchCounts, StoreParts
+from airflow_coordination.protocol.port import AUDITED, StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import ACQUIRE, RECLAIM, RULES
@@ -451,6 +451,11 @@ class InMemoryStore:
         """Return the newest version."""
         with self._step():
             return next(reversed(self._source(source).documents.get(name, [])), None)
+
+    def look(self, source: str, name: str, branch: int | None = None) -> Looked:
+        """Return the newest version of a document, the time, and how far a branch is."""
+        found, now = self.document(source, name), self.now()
+        return Looked(found, now, None if branch is None else self.branch_counts(source, branch))
 
     def set_document(self, write: SetDocument) -> bool:
         """Write the next version if the newest one is the one seen."""

@@ -7,12 +7,12 @@ from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
-from airflow_coordination.protocol.beside.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import BranchCounts, PartitionStore, StoreParts, parts_of
+from airflow_coordination.protocol.port import PartitionStore, StoreParts, parts_of
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -263,6 +263,10 @@ class ForwardingStore:
     def document(self, source: str, name: str) -> Document | None:  # noqa: D102
         kept = there(parts_of(self.store).documents)
         return self.forward("document", lambda: kept.document(source, name))
+
+    def look(self, source: str, name: str, branch: int | None = None) -> Looked:  # noqa: D102
+        kept = there(parts_of(self.store).documents)
+        return self.forward("look", lambda: kept.look(source, name, branch))
 
     def set_document(self, write: SetDocument) -> bool:  # noqa: D102
         kept = there(parts_of(self.store).documents)

@@ -15,8 +15,8 @@ from airflow_coordination.board.visibility import open_visible
 from airflow_coordination.outputs.heads.showing import view_document, view_of
 from airflow_coordination.planning.intervals import newest_first
 from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
-from airflow_coordination.protocol.beside.documents import ABSENT
-from airflow_coordination.protocol.port import BranchCounts, PartitionStore, parts_of
+from airflow_coordination.protocol.beside.documents import ABSENT, BranchCounts
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.names import check_key
 

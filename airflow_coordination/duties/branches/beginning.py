@@ -253,11 +253,11 @@ def _written(
     coordinator: SourceCoordinator, selection: Selection, meant: Meant, by: str, why: str, *, then: bool
 ) -> int:
     """Write one branch more into the view, and return its number."""
-    now, number = coordinator.store.now(), 0
+    number = 0
 
     def begun(view: View) -> View:
         nonlocal number
-        after, number = changing.begun(view, selection.said, meant.interval, by, why, now, then=then)
+        after, number = changing.begun(view, selection.said, meant.interval, by, why, view.now, then=then)
         return after
 
     coordinator.documents.change_view(begun, by, why)

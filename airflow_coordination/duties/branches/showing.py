@@ -16,8 +16,8 @@ from airflow_coordination.leases.viewing.branches import retired_in
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.showing import as_if_published, branch_of
 from airflow_coordination.planning.view.view import Branch, BranchState, View
+from airflow_coordination.protocol.beside.documents import BranchCounts
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import BranchCounts
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.input_errors import InvalidInputError
@@ -107,10 +107,12 @@ def status(coordinator: SourceCoordinator) -> list[BranchStatus]:
     return [_status(coordinator, branch, identifier) for branch in view.branches]
 
 
-def _status(coordinator: SourceCoordinator, branch: Branch, identifier: str) -> BranchStatus:
+def _status(
+    coordinator: SourceCoordinator, branch: Branch, identifier: str, looked: BranchCounts | None = None
+) -> BranchStatus:
     if branch.state not in _COUNTED:
         return BranchStatus(branch=branch, counts=BranchCounts())
-    counts = branches_of(coordinator).branch_counts(identifier, branch.number)
+    counts = looked or branches_of(coordinator).branch_counts(identifier, branch.number)
     return BranchStatus(branch=branch, counts=counts, waits_for=_waits_for(branch, counts) if branch.begun else "")
 
 
@@ -143,7 +145,7 @@ def _status_in(coordinator: SourceCoordinator, view: View, number: int) -> Branc
     if branch is None:
         known = ", ".join(str(each.number) for each in view.branches) or "none"
         raise InvalidInputError("branch", number, "is not there", f"Name one of those there are: {known}")
-    return _status(coordinator, branch, identifier_of(coordinator))
+    return _status(coordinator, branch, identifier_of(coordinator), view.looked.counts if view.looked else None)
 
 
 def check_ready(coordinator: SourceCoordinator, found: BranchStatus) -> None:
@@ -258,13 +260,12 @@ def publish(
             publish_nothing(coordinator, each.key, number, each.datasets, by, why)
     if check is not None:
         _checked(coordinator, number, check, look or preview)
-    now = coordinator.store.now()
 
     def published(view: View) -> View:
         check_ready(coordinator, _status_in(coordinator, view, number))
-        return changing.published(view, number, now)
+        return changing.published(view, number, view.now)
 
-    return _branch(coordinator.documents.change_view(published, by, why), number)
+    return _branch(coordinator.documents.change_view(published, by, why, number), number)
 
 
 def _branch(view: View, number: int) -> Branch:
@@ -304,12 +305,12 @@ def roll_back(coordinator: SourceCoordinator, number: int, by: str, why: str) ->
     :raises InvalidInputError: when it is final, or was rolled back before.
     """
     check_said(by, why)
-    now, shown = coordinator.store.now(), False
+    shown = False
 
     def rolled_back(view: View) -> View:
         nonlocal shown
         shown = number in view.shown
-        return changing.rolled_back(view, number, now)
+        return changing.rolled_back(view, number, view.now)
 
     after = coordinator.documents.change_view(rolled_back, by, why)
     return _left_behind(coordinator, number, after, shown=shown)
@@ -351,7 +352,8 @@ def finalize(coordinator: SourceCoordinator, number: int, by: str, why: str) -> 
     :raises InvalidInputError: when it does not show, or is final.
     """
     check_said(by, why)
-    now = coordinator.store.now()
-    return _branch(
-        coordinator.documents.change_view(lambda view: changing.finalized(view, number, now), by, why), number
-    )
+
+    def final(view: View) -> View:
+        return changing.finalized(view, number, view.now)
+
+    return _branch(coordinator.documents.change_view(final, by, why), number)

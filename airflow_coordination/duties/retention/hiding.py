@@ -117,14 +117,17 @@ def hide(coordinator: SourceCoordinator, dataset: str, interval: object, by: str
     :raises InvalidInputError: when that is no interval, or nobody or no reason is named.
     :raises SettingsError: as long as older code may work with the store, which would show what is hidden.
     """
-    dataset, said = check_hide(coordinator, dataset, interval)
+    name, said = check_users_name(dataset, "dataset", MAX_DATASET_BYTES), interval_of("interval", interval)
     check_said(by, why)
     if by.strip() == BY_RULES:
         raise InvalidInputError("by", by, "is what rules hide as, and what they restore again", "Give your own name")
-    now = coordinator.store.now()
-    return coordinator.documents.change_view(
-        lambda view: changing.hidden(view, dataset, said, by, why, now), by, f"hide {said} of {dataset}: {why}"
-    )
+
+    def change(view: View) -> View:
+        if view.is_new:  # otherwise somebody was asked before, and nothing takes it back
+            check_branches_enabled(coordinator.store)
+        return changing.hidden(view, name, said, by, why, view.now)
+
+    return coordinator.documents.change_view(change, by, f"hide {said} of {name}: {why}")
 
 
 def would_restore(coordinator: SourceCoordinator, dataset: str, interval: object) -> Effect:

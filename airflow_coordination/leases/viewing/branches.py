@@ -106,11 +106,26 @@ class BranchRules:
         number = seen.branch
         if view.state_of(number) is BranchState.BEGUN:
             self._refuse_locked(seen, number, branch)
-        if not out_of_branch and view.state_of(number) is not BranchState.ROLLED_BACK and retired_in(seen) == number:
-            problem = (
-                f"it was retired in branch {number}, which shows: others stand for its rows, which would come back"
-            )
-            raise BranchError(Action.RESET, seen.key, f"{problem}. Say --out-of-branch if that is meant.")
+        if not out_of_branch and (problem := self._stands_or_stood(view, seen, number)):
+            raise BranchError(Action.RESET, seen.key, f"{problem}, or say --out-of-branch if that is meant.")
+
+    def _stands_or_stood(self, view: View, seen: Partition, number: int) -> str | None:
+        """Return why rows would be there twice, in two partitions, if one ran outside of the branch it was in."""
+        branch = view.branch(number)
+        if branch is None or not branch.retires:
+            return None
+        if branch.state is BranchState.ROLLED_BACK:
+            heads = self._settler.repeat("read the head records", lambda: self._store.heads(seen.source, key=seen.key))
+            if any(branch_of(head) is None for head in heads):
+                return None
+            return f"it was new in branch {number}, which was rolled back: readers see its rows in others. Finish it"
+        if retired_in(seen) == number:
+            return f"it was retired in branch {number}, which shows: others stand for its rows. Leave it"
+        if branch.state is BranchState.PUBLISHED:
+            problem = f"it stands for others that were retired in branch {number}, which would come back beside it"
+            finalize = about(shell_of(self._store), "branches finalize", seen.source, str(number))
+            return f"{problem} if that one was rolled back. Make it final first: `{finalize}`"
+        return None
 
     def _refuse_locked(self, seen: Partition, number: int, branch: int | None) -> None:
         if branch is None:

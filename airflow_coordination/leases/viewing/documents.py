@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -15,6 +16,7 @@ from airflow_coordination.protocol.beside.documents import (
     MAX_NAME_BYTES,
     VIEW,
     Document,
+    Looked,
     SetDocument,
 )
 from airflow_coordination.values.errors import PartitionUpdateError
@@ -53,6 +55,15 @@ class SourceDocuments:
         read = partial(self._kept.document, source or self._core.source_id, name)
         return self._core.settler.repeat(f"read the document {name!r}", read)
 
+    def look(self, name: str, source: str | None = None, branch: int | None = None) -> Looked:
+        """Return the newest version of a document with the store's time, and how far a branch is.
+
+        :param source: the stored identifier of another source than this one.
+        :raises SettingsError: when the store keeps no documents.
+        """
+        read = partial(self._documents.look, source or self._core.source_id, name, branch)
+        return self._core.settler.repeat(f"read the document {name!r}", read)
+
     def view(self) -> View:
         """Return what readers see of the source; an empty view where nobody has said anything.
 
@@ -62,15 +73,22 @@ class SourceDocuments:
         return View.of(found.content) if found else EMPTY
 
     def change(
-        self, name: str, change: Callable[[str | None], str], author: str, comment: str, source: str | None = None
+        self,
+        name: str,
+        change: Callable[[Looked], str | None],
+        author: str,
+        comment: str,
+        source: str | None = None,
+        branch: int | None = None,
     ) -> Document | None:
         """Write the next version of a document, made from the newest one; made anew when somebody else was faster.
 
-        :param change: returns the next content of the newest one, which is ``None`` where there is none; it raises
-            what shall stop it. When it returns what is there already, nothing is written.
+        :param change: returns the next content of what is there, or raises what shall stop it. When it returns nothing,
+            or what is there already, nothing is written.
         :param author: who changes it.
         :param comment: why.
         :param source: the stored identifier of another source than this one.
+        :param branch: that ``change`` wants to know the counts of.
         :return: the document as it was written, or as it stays; ``None`` where there is none, and shall be none.
         :raises InvalidInputError: when nobody, or no reason, is named, or the content is too long.
         :raises PartitionUpdateError: when others have been faster again and again.
@@ -78,33 +96,35 @@ class SourceDocuments:
         check_said(author, comment)
         check_key(name, "document", MAX_NAME_BYTES)
         for _ in range(MOST_TRIES):
-            seen = self.newest(name, source)
-            before = seen.content if seen else None
-            content = change(before)
-            if content == before:
+            looked = self.look(name, source, branch)
+            seen = looked.document
+            content = change(looked)
+            if content is None or (seen is not None and content == seen.content):
                 return seen
-            written = self._write(name, seen, content, author, comment, source)
+            written = self._write(name, looked, content, author, comment, source)
             if written is not None:
                 return written
         problem = f"others have changed it {MOST_TRIES} times meanwhile. Look at it again"
         raise PartitionUpdateError(f"change the document {name!r}", "", problem)
 
-    def change_view(self, change: Callable[[View], View], author: str, comment: str) -> View:
+    def change_view(self, change: Callable[[View], View], author: str, comment: str, branch: int | None = None) -> View:
         """Change what readers see by one compare-and-swap, and return it as it is then.
 
         :param change: from :mod:`~airflow_coordination.planning.view.changing`; called once more for each time that
-            somebody else was faster, always with the newest one.
+            somebody else was faster, always with the newest one. What the store said with it, the time above all, is
+            its :attr:`~.View.looked`.
+        :param branch: that ``change`` wants to know the counts of.
         :raises InvalidInputError: what ``change`` refuses, and as :meth:`change`.
         """
         result = EMPTY
 
-        def changed(content: str | None) -> str:
+        def changed(looked: Looked) -> str | None:
             nonlocal result
-            before = View.of(content)
+            before = replace(View.of(looked.content), looked=looked)
             result = change(before)
-            return content if content is not None and result == before else result.text
+            return looked.content if looked.document and result == before else result.text
 
-        self.change(VIEW, changed, author, comment)
+        self.change(VIEW, changed, author, comment, branch=branch)
         return result
 
     def history(
@@ -126,7 +146,7 @@ class SourceDocuments:
         return self._core.settler.repeat("read the documents", read)
 
     def _write(
-        self, name: str, seen: Document | None, content: str, author: str, comment: str, source: str | None
+        self, name: str, looked: Looked, content: str, author: str, comment: str, source: str | None
     ) -> Document | None:
         if (size := len(content.encode())) > MAX_DOCUMENT_BYTES:
             problem = f"takes {size} bytes, the limit is {MAX_DOCUMENT_BYTES}"
@@ -134,7 +154,7 @@ class SourceDocuments:
         write = SetDocument(
             source=source or self._core.source_id,
             name=name,
-            seen=seen.version if seen else ABSENT,
+            seen=looked.document.version if looked.document else ABSENT,
             content=content,
             author=storable(author)[:MAX_COMMENT_CHARACTERS],
             comment=storable(comment)[:MAX_COMMENT_CHARACTERS],
@@ -142,5 +162,5 @@ class SourceDocuments:
         )
         send = partial(self._documents.set_document, write)
         if self._core.settler.repeat(f"write the document {name!r}", send):
-            return write.written(self._core.clock.now())
+            return write.written(looked.now)
         return None

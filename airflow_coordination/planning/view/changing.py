@@ -77,7 +77,7 @@ def retiring(view: View, number: int, selection: Mapping[str, Any]) -> View:
     branch = _begun(view, number)
     if branch.retiring is not None and dict(branch.retiring) != dict(selection):
         _refuse_half_retired(branch)
-    return _with(view, replace(branch, retiring=selection))
+    return _with(view, replace(branch, retiring=selection, retires=True))
 
 
 def retired(view: View, number: int, expected: int | None) -> View:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from airflow_coordination.planning.intervals import Interval, interval_of
-from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES
+from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, Looked
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
 
@@ -48,6 +48,7 @@ class Branch:
     :param changed_at: when it came into its state.
     :param then: what its partitions say to follow their endings (``then=``) is done while it is begun, too.
     :param retiring: what is being retired in it, as :attr:`selection`; ``None`` unless somebody is at it.
+    :param retires: whether anything was retired in it, so that some of its partitions stand for the rows of others.
     """
 
     number: int
@@ -61,6 +62,7 @@ class Branch:
     changed_at: datetime
     then: bool = False
     retiring: Mapping[str, Any] | None = None
+    retires: bool = False
 
     @property
     def shows(self) -> bool:
@@ -127,11 +129,24 @@ class View:
     :param branches: by number. One that is not there, and once was, was rolled back.
     :param hidden: in the order in which they were hidden.
     :param next_number: the number of the next branch.
+    :param looked: what the store said with it to who changes it; ``None`` for who only reads it.
     """
 
     branches: tuple[Branch, ...] = ()
     hidden: tuple[Hidden, ...] = ()
     next_number: int = 1
+    looked: Looked | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nobody has written one before, so that it is not known what code may open the store."""
+        return self.looked is None or self.looked.document is None
+
+    @property
+    def now(self) -> datetime:
+        """When whoever changes it has read it, by the store's clock."""
+        assert self.looked is not None, "only who changes a view knows when"
+        return self.looked.now
 
     @property
     def shown(self) -> tuple[int, ...]:
@@ -205,6 +220,8 @@ def _branch_said(branch: Branch) -> dict[str, Any]:
         said["then"] = True
     if branch.retiring is not None:
         said["retiring"] = dict(branch.retiring)
+    if branch.retires:
+        said["retires"] = True
     return said
 
 
@@ -222,6 +239,7 @@ def _branch_in(said: Mapping[str, Any]) -> Branch:
         changed_at=datetime.fromisoformat(said["changed_at"]),
         then=said.get("then", False),
         retiring=said.get("retiring"),
+        retires=said.get("retires", False),
     )
 
 

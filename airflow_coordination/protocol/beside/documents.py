@@ -44,6 +44,39 @@ class Document:
     at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class BranchCounts:
+    """How far the partitions of a branch are: those that were reset into it or created in it, and run there still.
+
+    :param partitions: how many there are.
+    :param completed: how many of them have completed.
+    :param parked: how many wait for a person.
+    """
+
+    partitions: int = 0
+    completed: int = 0
+    parked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What somebody saw who is about to change a document.
+
+    :param document: its newest version; ``None`` where there is none.
+    :param now: when that was, by the store's clock.
+    :param counts: how far the branch was that was asked for, in the same moment or later.
+    """
+
+    document: Document | None
+    now: datetime
+    counts: BranchCounts | None = None
+
+    @property
+    def content(self) -> str | None:
+        """What it says; ``None`` where there is no document."""
+        return self.document.content if self.document else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetDocument:
     """Write the next version of a document, if the newest one is the one seen.

@@ -9,8 +9,8 @@ from typing import Final
 
 from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 
+from airflow_coordination.protocol.beside.documents import BranchCounts
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import BranchCounts
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.stores.calls import Call

@@ -10,10 +10,10 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Key
 
-from airflow_coordination.protocol.beside.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import BranchCounts, StoreParts
+from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -360,6 +360,11 @@ class DynamoDBStore(Beside):
         """Return the newest version of a document."""
         self._ready()
         return kept.document(self.table, source, name)
+
+    def look(self, source: str, name: str, branch: int | None = None) -> Looked:
+        """Return the newest version of a document, the service's time, and how far a branch is."""
+        found = self.document(source, name)
+        return Looked(found, self.now(), None if branch is None else self.branch_counts(source, branch))
 
     def set_document(self, write: SetDocument) -> bool:
         """Write the next version of a document if the newest one is the one seen."""

@@ -7,15 +7,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
-from airflow_coordination.protocol.beside.documents import Document
+from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
-from airflow_coordination.protocol.port import AUDITED, BranchCounts
+from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.results import HeadRecord, Outlook
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.sql.columns import (
@@ -38,6 +38,9 @@ from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Clock, Span, from_micros, to_micros
+
+_SEEN: Final = 4
+"""Columns of a look at a document before the document itself."""
 
 
 class SqlReading(ABC):
@@ -239,6 +242,14 @@ class SqlReading(ABC):
     def document(self, source: str, name: str) -> Document | None:
         """Return the newest version of a document."""
         return next(iter(self.document_history(source, name, limit=1)), None)
+
+    def look(self, source: str, name: str, branch: int | None = None) -> Looked:
+        """Return the newest version of a document, the time, and how far a branch is: one statement."""
+        call, given = Call("read a document", name, writes=False), {"source": source, "name": name, "branch": branch}
+        [row] = self.ask(call, kept.look, given, branch=branch is not None)
+        found = document_of(row[_SEEN:]) if row[_SEEN] is not None else None
+        counts = None if branch is None else BranchCounts(*map(int, row[1:_SEEN]))
+        return Looked(found, from_micros(row[0]), counts)
 
     def document_history(self, source: str, name: str, before: int | None = None, limit: int = 100) -> list[Document]:
         """Return versions of a document, the newest first."""

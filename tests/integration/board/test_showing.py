@@ -15,7 +15,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
-from airflow_coordination.protocol.port import BranchCounts
+from airflow_coordination.protocol.beside.documents import BranchCounts
 from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.blocks import Block

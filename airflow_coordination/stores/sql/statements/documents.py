@@ -38,6 +38,15 @@ def versions(*, before: bool) -> str:
     return f"SELECT {DOCUMENT} FROM {DOCUMENTS} WHERE {_ONE} {older} ORDER BY version DESC LIMIT :limit"
 
 
+def look(dialect: Dialect, *, branch: bool) -> str:
+    """Return the query of the time, how far a branch is, and the newest version of a document, if there is one."""
+    counts = f"SELECT * FROM ({branch_counts()}) AS counts" if branch else "SELECT 0, 0, 0"
+    return f"""WITH counts (partitions, completed, parked) AS ({counts}),
+        newest AS (SELECT {DOCUMENT} FROM {DOCUMENTS} WHERE {_ONE} ORDER BY version DESC LIMIT 1)
+        SELECT {dialect.now}, counts.partitions, counts.completed, counts.parked, newest.*
+        FROM counts LEFT JOIN newest ON 1 = 1"""
+
+
 def newest_of_all() -> str:
     """Return the query of the newest version of each document; from name to name, however many versions there are."""
     next_name = f"SELECT min(name) FROM {DOCUMENTS} WHERE source_identifier = :source"

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.planning.view.view import Branch, BranchState, View
+from airflow_coordination.protocol.beside.documents import BranchCounts
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import BranchCounts
 from airflow_coordination.protocol.side_writes import head_records
 from airflow_coordination.protocol.writes import AcquireNext, Action, Place
 from airflow_coordination.testing.conformance.coordinator_cases import Coordinators, acquired
@@ -47,6 +49,27 @@ def put(bench: Workbench, *keys: str, branch: int | None = BRANCH) -> None:
     bench.create(*keys)
     for key in keys:
         bench.act(Action.RESET, key, branch=branch)
+
+
+def begun(one: SourceCoordinator, *numbers: int) -> None:
+    """Let branches begin: in others nobody may publish."""
+
+    def change(view: View) -> View:
+        new = [
+            Branch(
+                number=number,
+                state=BranchState.BEGUN,
+                selection={},
+                by="ana",
+                why="a test",
+                at=view.now,
+                changed_at=view.now,
+            )
+            for number in numbers
+        ]
+        return replace(view, branches=(*view.branches, *new))
+
+    one.documents.change_view(change, "ana", "a test")
 
 
 class Branches:
@@ -164,6 +187,7 @@ class Branches:
         assert counts(bench) == (6, 2, 1)
         assert counts(bench, 8) == (1, 1, 0)
         assert bench.branches.branch_counts("other|PARTITION", BRANCH) == BranchCounts()
+        assert bench.documents.look(bench.source, "view", BRANCH).counts == BranchCounts(6, 2, 1)
 
     def test_they_come_by_key_in_byte_order(self, bench: Workbench) -> None:
         keys = ["b", "a", "Z", "é", "zz", "\U0001f600", "￿", "a/b", "%", "a b", "\U0010ffffz", "x" * 900, "~7~a"]
@@ -241,6 +265,7 @@ class Publishing:
 
     def test_an_ending_in_a_branch_leaves_the_base_as_it_is(self, coordinators: Coordinators, bench: Workbench) -> None:
         one = coordinators()
+        begun(one, BRANCH, LARGE_BRANCH)
         one.create_partitions(["k"])
         one.complete(acquired(one.get_next_partition()), [block("base"), block("r", "rejected")])
         base = {found.dataset: found for found in bench.store.heads(SOURCE)}
@@ -273,6 +298,7 @@ class Publishing:
 
     def test_who_adds_in_a_branch_adds_to_that_branch(self, coordinators: Coordinators, bench: Workbench) -> None:
         one = coordinators()
+        begun(one, BRANCH)
         one.create_partitions(["k"])
         one.complete(acquired(one.get_next_partition()), [block("base")])
         bench.act(Action.RESET, "k", branch=BRANCH)

@@ -10,7 +10,14 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import ABSENT, MAX_DOCUMENT_BYTES, MAX_NAME_BYTES, VIEW, Document
+from airflow_coordination.protocol.beside.documents import (
+    ABSENT,
+    MAX_DOCUMENT_BYTES,
+    MAX_NAME_BYTES,
+    VIEW,
+    Document,
+    Looked,
+)
 from airflow_coordination.protocol.beside.documents import SetDocument as Write
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.testing.conformance.coordinator_cases import Coordinators
@@ -59,6 +66,17 @@ class Documents:
         assert bench.documents.document(SOURCE, VIEW) is None
         assert bench.documents.document_history(SOURCE, VIEW) == []
         assert bench.documents.documents(SOURCE) == []
+
+    def test_who_is_about_to_change_one_sees_it_with_the_time(self, bench: Workbench) -> None:
+        assert bench.documents.look(SOURCE, VIEW) == Looked(None, bench.clock.now())
+        assert write(bench)
+        bench.clock.advance(MINUTE)
+        looked = bench.documents.look(SOURCE, VIEW)
+        assert (looked.document, looked.now, looked.counts) == (
+            bench.documents.document(SOURCE, VIEW),
+            bench.clock.now(),
+            None,
+        )
 
     def test_each_version_says_who_wrote_it_why_and_when(self, bench: Workbench) -> None:
         first = writing(bench, content='{"a":"é\U0001f600"}', author="ana é", comment="wegen\nÄrger")
@@ -175,11 +193,11 @@ class Changing:
         one, other = coordinators(), coordinators(by="other")
         seen: list[str | None] = []
 
-        def change(content: str | None) -> str:
-            seen.append(content)
+        def change(looked: Looked) -> str:
+            seen.append(looked.content)
             if len(seen) == 1:
                 other.documents.change("rules/a", lambda _: '"theirs"', "bob", "faster")
-            return f'{content} and "mine"'
+            return f'{looked.content} and "mine"'
 
         written = one.documents.change("rules/a", change, "ana", "a test")
         assert written is not None
@@ -197,8 +215,8 @@ class Changing:
     def test_who_is_always_beaten_is_told(self, coordinators: Coordinators) -> None:
         one, other = coordinators(), coordinators(by="other")
 
-        def change(content: str | None) -> str:
-            other.documents.change("rules/a", lambda found: (found or "") + "x", "bob", "faster")
+        def change(_: Looked) -> str:
+            other.documents.change("rules/a", lambda found: (found.content or "") + "x", "bob", "faster")
             return "mine"
 
         with pytest.raises(PartitionUpdateError, match="others have changed it 20 times meanwhile"):
@@ -234,7 +252,7 @@ class Changing:
         faulty = FaultyStore(store, {1: fault, 3: fault}, only=("set_document",))
         one = coordinators(store=faulty)
         for number in range(2):
-            written = one.documents.change("rules/a", partial("{1}{0}".format, number), "ana", "a test")
+            written = one.documents.change("rules/a", partial(_with, number), "ana", "a test")
             assert written is not None
             assert written.version == number + 1
         faulty.deliver()
@@ -243,7 +261,7 @@ class Changing:
         assert len(faulty.calls) >= 3
 
     @pytest.mark.parametrize("fault", LOST)
-    @pytest.mark.parametrize("reads", ["document", "document_history", "documents"])
+    @pytest.mark.parametrize("reads", ["document", "document_history", "documents", "look"])
     def test_s6_a_lost_read_is_repeated(
         self, coordinators: Coordinators, store: PartitionStore, reads: str, fault: Fault
     ) -> None:
@@ -254,6 +272,7 @@ class Changing:
             "document": lambda: one.documents.newest("rules/a"),
             "document_history": lambda: one.documents.history("rules/a"),
             "documents": one.documents.all,
+            "look": lambda: one.documents.look("rules/a").document,
         }
         assert read[reads]()
         assert len(faulty.calls) == 2
@@ -287,6 +306,10 @@ def _tried(bench: Workbench, said: Write) -> bool:
         return False
 
 
+def _with(number: int, looked: Looked) -> str:
+    return f"{looked.content}{number}"
+
+
 def _count_up(one: SourceCoordinator, times: int) -> None:
     for _ in range(times):
-        one.documents.change("rules/a", lambda found: str(int(found or 0) + 1), "ana", "a test")
+        one.documents.change("rules/a", lambda found: str(int(found.content or 0) + 1), "ana", "a test")

@@ -10,8 +10,9 @@ import pytest
 from airflow_coordination.duties.branches.beginning import begin
 from airflow_coordination.duties.branches.retiring import retire
 from airflow_coordination.duties.branches.selection import Selection
-from airflow_coordination.duties.branches.showing import preview, publish, roll_back, status
+from airflow_coordination.duties.branches.showing import finalize, preview, publish, roll_back, status
 from airflow_coordination.leases import (
+    BranchError,
     InvalidInputError,
     PartitionIdentifier,
     PartitionNotOwnedError,
@@ -130,3 +131,34 @@ def test_nothing_is_retired_where_there_is_nothing_or_no_branch(month: Month) ->
     number = begin(month.c, NONE, *WHO).number
     with pytest.raises(InvalidInputError, match="means no partition"):
         retire(month.c, number, Selection(prefix="2014"), *WHO)
+
+
+def test_s22_what_stands_for_others_runs_outside_of_its_branch_only_when_that_is_final(month: Month) -> None:
+    """A roll back would show both."""
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    retire(month.c, number, HOURS, *WHO)
+    publish(month.c, number, *WHO)
+    with pytest.raises(BranchError, match="branches finalize"):
+        month.c.people.reset("2013-01-01", *WHO)
+    finalize(month.c, number, *WHO)
+    month.c.people.reset("2013-01-01", *WHO)
+    month.work("2013-01-01", ["day again"])
+    assert month.read() == Counter(["day again"])
+
+
+def test_s22_what_was_new_in_a_branch_that_was_rolled_back_stays_out(month: Month) -> None:
+    """Readers see its rows in what was retired for it."""
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    retire(month.c, number, HOURS, *WHO)
+    publish(month.c, number, *WHO)
+    roll_back(month.c, number, *WHO)
+    with pytest.raises(BranchError, match="was new in branch 1"):
+        month.c.people.reset("2013-01-01", *WHO)
+    month.c.people.reset("2013-01-01T00", *WHO)
+    month.work("2013-01-01T00", ["2013-01-01T00"])
+    assert month.read() == OLD
+    month.c.people.reset("2013-01-01", *WHO, out_of_branch=True)
+    month.work("2013-01-01", ["day"])
+    assert month.read() == OLD + NEW, "as was meant"
