@@ -20,6 +20,7 @@ from airflow_coordination.cli.subcommands import (
     looking,
     moving,
     outputs,
+    purging,
     roles,
     timeline,
     upkeep,
@@ -177,6 +178,21 @@ _HIDE: Final = (
     _option("interval", help="Such as 2013-01/P1M: what lies in it"),
     _option("--why", help="With --yes: the reason, kept in the history"),
     _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("-y", "--yes", action="store_true", help="Do it; without, it is only shown"),
+    OUTPUT,
+)
+_PURGE_OUTPUTS: Final = (
+    SOURCE,
+    PREFIX,
+    _option("--dataset", required=True, action="append", help="A dataset of which anything may go; may be repeated"),
+    _option("--output-root", metavar="ROOT", required=True, help="The directory of all blocks of the source"),
+    _option("--buffer", default="P30D", metavar="PERIOD", help="Hidden, final or rolled back so long (default: P30D)"),
+    _option("--retain", default="P90D", metavar="PERIOD", help="And intervals ended so long ago (default: P90D)"),
+    _option("--most", type=int, default=100, help="At most so many head records, the oldest first (default: 100)"),
+    _option("--i-know", action="store_true", help="Allow a buffer of no time, within which nothing can be taken back"),
+    _option("--why", help="With --yes: the reason, kept in the history and the audit"),
+    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    _option("--dry-run", action="store_true", help="Show which files would go; so it does without --yes, too"),
     _option("-y", "--yes", action="store_true", help="Do it; without, it is only shown"),
     OUTPUT,
 )
@@ -415,6 +431,12 @@ OUTPUTS_COMMANDS: Final = (
     ),
     Command("hide", "Show what would vanish from readers' sight, and hide it with --yes", hiding.hide, _HIDE),
     Command("restore", "Show what would come back, and restore it with --yes", hiding.restore, _HIDE),
+    Command(
+        "purge",
+        "Show which files go because they were hidden long ago, and let them go with --yes",
+        purging.purge_outputs,
+        _PURGE_OUTPUTS,
+    ),
     Command(
         "history",
         "Who has changed what readers see of a source, when and why",
