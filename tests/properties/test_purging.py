@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from typing import Any
 
 from airflow_coordination.leases import InvalidInputError
-from airflow_coordination.planning.view.showing import interval_of_head, seen
+from airflow_coordination.planning.view.showing import interval_of_head, newest, seen
 from airflow_coordination.planning.view.view import BranchState, View
+from airflow_coordination.protocol.beside.documents import VIEW
 from airflow_coordination.protocol.results import Answer, HeadRecord
 from airflow_coordination.protocol.writes import Act
 from airflow_coordination.stores.in_memory import InMemoryStore
@@ -31,6 +33,17 @@ KEYS = "abc"
 INTERVALS = ("2013-01-01/P1D", "2013-01-02/P1D", "2013-07-30/P1D", None)
 HIDING = ("2013-01/P1M", "2013-01-01/P1D", "2013/P1Y")
 OPEN = (BranchState.BEGUN, BranchState.PUBLISHED)
+OFTEN = {
+    "publish": 6,
+    "hide": 4,
+    "restore": 2,
+    "purge": 5,
+    "time": 6,
+    "begin": 2,
+    "show": 2,
+    "back": 1,
+    "final": 2,
+}
 Id = tuple[str, str, str]
 
 
@@ -45,10 +58,10 @@ class Watched(InMemoryStore):
         if self.history is None or write.datasets is None:
             return super().act(write)
         self.history.meanwhile()
-        before = self.history.heads()
+        before, view = self.history.heads(), self.history.view()
         answer = super().act(write)
         if answer.applied:
-            self.history.judge(before, write)
+            self.history.judge(before, view, write)
         return answer
 
     def get(self, source: str, key: str) -> Any:
@@ -77,12 +90,17 @@ class History:
         self.store = Watched(self.clock)
         self.archive = Archive(self.clock, self.store)
         self.last_seen: dict[Id, datetime] = {}
+        self.counting: set[Id] = set()
+        """What has ever been the newest that counts, hidden or not."""
         self.never: set[Id] = set()
         """What was emptied because a newer one covers it, or its branch was rolled back: nobody may ever see it."""
         self.purging = 0
         self.emptied = 0
 
     def run(self) -> None:
+        for key, interval in zip(KEYS, INTERVALS, strict=False):
+            self.archive.publish(key, interval)
+        self.clock.advance(100 * DAY)
         for _ in range(STEPS):
             self.step()
 
@@ -100,10 +118,8 @@ class History:
             "final": 2,
         }
         name = self.random.choices(list(weights), list(weights.values()))[0]
-        try:
+        with suppress(InvalidInputError, PartitionUpdateError):
             getattr(self, name)()
-        except (InvalidInputError, PartitionUpdateError):
-            pass
         self.look()
 
     def publish(self) -> None:
@@ -154,19 +170,22 @@ class History:
 
     def look(self) -> None:
         """Note what could be seen without restoring anything, and that nobody sees what is gone for good."""
-        view, rows = self.archive.view, self.rows()
+        view, rows = self.view(), self.rows()
+        counting = {_id(head) for row in rows if (head := newest(view, row))}
         for row in rows:
             for head in row:
-                if head.blocks and any(seen(each, row) == head for each in futures(view)):
+                begins = _id(head) in counting - self.counting
+                if begins or (head.blocks and any(seen(each, row) == head for each in futures(view))):
                     self.last_seen[_id(head)] = self.clock.now()
                 self.last_seen.setdefault(_id(head), self.clock.now())
             shown = seen(view, row)
             assert shown is None or _id(shown) not in self.never, f"{shown} was emptied and is what shows"
+        self.counting |= counting
 
-    def judge(self, before: list[HeadRecord], write: Act) -> None:
+    def judge(self, before: list[HeadRecord], view: View, write: Act) -> None:
         """Judge what a purger has emptied in this instant."""
         after = {_id(head): head for head in self.heads()}
-        view, now = self.archive.view, self.clock.now()
+        now = self.clock.now()
         gone = [head for head in before if head.blocks and not after[_id(head)].blocks]
         assert {head.dataset for head in gone} <= set(write.datasets or ())
         for head in gone:
@@ -183,6 +202,11 @@ class History:
                 assert interval.end <= RETAIN.before(now), f"{head} is retained"
             else:
                 self.never.add(_id(head))
+
+    def view(self) -> View:
+        """What readers see in this instant, in which nobody does anything else."""
+        found = InMemoryStore.document(self.store, STORED, VIEW)
+        return View.of(found.content if found else None)
 
     def heads(self) -> list[HeadRecord]:
         return list(self.store.heads(STORED))
