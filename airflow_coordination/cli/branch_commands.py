@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.cli.command import ASKED_FOR, NAMED, PREFIX, SOURCE, Command, option
-from airflow_coordination.cli.subcommands import branches
+from airflow_coordination.cli.command import ASKED_FOR, NAMED, OUTPUT, PREFIX, SOURCE, Command, option
+from airflow_coordination.cli.subcommands import branch_diff, branches
 
 _WHICH: Final = (
     option("key", nargs="*", help="Partition keys; or name them otherwise"),
@@ -33,6 +33,20 @@ BRANCHES_COMMANDS: Final = (
         ),
     ),
     Command("status", "How far each branch of a source is, and what it waits for", branches.status, NAMED),
+    Command(
+        "diff",
+        "What a branch changes for readers, by partition, and whose rows are others",
+        branch_diff.diff,
+        (
+            SOURCE,
+            PREFIX,
+            _NUMBER,
+            option("--dataset", help="Of this dataset alone"),
+            option("--no-contents", action="store_true", help="Compare no rows: neither files nor Spark are needed"),
+            option("--master", default="local[*]", help="Of the Spark that compares rows (default: local[*])"),
+            OUTPUT,
+        ),
+    ),
     Command(
         "publish",
         "Let readers see a branch, all of it at once",

@@ -22,6 +22,7 @@ from airflow_coordination.spark.file_scans import partition_types, quoted, scans
 from airflow_coordination.spark.merged_rows import Sums, origin_column, sums
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark.error_text import error_text
+from airflow_coordination.systems.spark.session import session_here
 
 _NOTHING: Final = (0, None)
 
@@ -52,6 +53,16 @@ def compared(store: PartitionStore, look: BranchLook, spark: Any) -> tuple[Datas
     return tuple(
         _of_dataset(spark, name, keys, overlays_of(store, look.source, name)) for name, keys in changed.items() if keys
     )
+
+
+def compared_here(store: PartitionStore, look: BranchLook, *, master: str = "local[*]") -> tuple[DatasetContents, ...]:
+    """Compare rows as :func:`compared` does, with a Spark session of this process.
+
+    :param master: of Spark.
+    :raises SettingsError: where there is no pyspark.
+    """
+    with session_here(master, f"branch {look.branch.number}", "add --no-contents") as spark:
+        return compared(store, look, spark)
 
 
 @dataclass(slots=True)

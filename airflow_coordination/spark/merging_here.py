@@ -6,7 +6,7 @@ from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import Drained, drain
 from airflow_coordination.spark.upkeep import compact
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.systems.spark.session import session_here
 
 
 def merge_here(
@@ -28,13 +28,7 @@ def merge_here(
     :param partition_prefix: the source's prefix; the store's own by default.
     :raises SettingsError: where there is no pyspark.
     """
-    try:
-        from pyspark.sql import SparkSession
-    except ImportError:
-        remedy = "Install airflow-coordination[spark], or let a DAG merge"
-        raise SettingsError("pyspark", None, "is not installed here", remedy) from None
-    spark = SparkSession.builder.master(master).appName(f"compaction of {source}").getOrCreate()
-    try:
+    with session_here(master, f"compaction of {source}", "let a DAG merge") as spark:
         return drain(
             compact,
             store=store,
@@ -44,5 +38,3 @@ def merge_here(
             max_leases=max_leases,
             partition_prefix=partition_prefix,
         )
-    finally:
-        spark.stop()

@@ -7,6 +7,8 @@ import hashlib
 import os
 import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import Distribution, FileHash, PackageNotFoundError, distribution, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -110,6 +112,27 @@ def driver_session() -> Any:
             f"Install {CLASSIC}=={pyspark.__version__}, or set SPARK_REMOTE",
         )
     return SparkSession.builder.getOrCreate()
+
+
+@contextmanager
+def session_here(master: str, name: str, otherwise: str) -> Iterator[Any]:
+    """Give a session of this process for one command, and stop it after that.
+
+    :param master: of Spark.
+    :param name: of the application.
+    :param otherwise: what to do where there is no pyspark, beside installing it.
+    :raises SettingsError: where there is none.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError:
+        remedy = f"Install airflow-coordination[spark], or {otherwise}"
+        raise SettingsError("pyspark", None, "is not installed here", remedy) from None
+    spark = SparkSession.builder.master(master).appName(name).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
 
 
 def share_python(spark: Any) -> None:
