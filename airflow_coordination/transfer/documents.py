@@ -9,7 +9,7 @@ from typing import Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import VIEW, Document
+from airflow_coordination.protocol.beside.documents import VIEW, Document, Looked
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
@@ -72,9 +72,9 @@ def settle(coordinator: SourceCoordinator, documents: Sequence[Document], headin
     return stay
 
 
-def _first(content: str, here: str | None) -> str:
+def _first(content: str, here: Looked) -> str | None:
     """Return what is written where there is nothing; what somebody else has written meanwhile stays."""
-    return content if here is None else here
+    return content if here.document is None else None
 
 
 def _stays(coordinator: SourceCoordinator, document: Document) -> bool:
