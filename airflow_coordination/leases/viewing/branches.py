@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from airflow_coordination.leases.confirm import Settler
+from airflow_coordination.planning.unused.emptying import is_purged
 from airflow_coordination.planning.view.showing import branch_of, newest
 from airflow_coordination.planning.view.view import EMPTY, BranchState, View
 from airflow_coordination.protocol.beside.documents import VIEW
@@ -150,6 +151,7 @@ class BranchRules:
         self._check_counts(view, partition, "end the tenure of")
         for dataset in added:
             self._check_same(view, partition, dataset, heads.values(), "end the tenure of")
+            self._check_stays(view, partition, dataset, heads.values(), "end the tenure of")
 
     def check_block(self, partition: Partition, dataset: str, mode: Mode) -> None:
         """Refuse a block whose ending would be refused, before the work for it is done.
@@ -160,10 +162,11 @@ class BranchRules:
             return
         view = self.view(partition.source)
         self._check_counts(view, partition, "publish to")
-        if mode == "append" and view.branches:
+        if mode == "append" and (view.branches or view.hidden):
             hear = self._settler.attempts("read the head records").hear
-            heads = every_head(self._store, partition.source, key=partition.key, hear=hear)
+            heads = list(every_head(self._store, partition.source, key=partition.key, hear=hear))
             self._check_same(view, partition, dataset, heads, "publish to")
+            self._check_stays(view, partition, dataset, heads, "publish to")
 
     def _check_counts(self, view: View, partition: Partition, action: str) -> None:
         number = partition.branch
@@ -195,6 +198,21 @@ class BranchRules:
             ways.append(self._roll_back(partition.source, other))
         reason = f"{problem}{shown(dataset)}, which that would hide. To go on, {'; or '.join(ways)}."
         raise BranchError(action, partition.key, reason)
+
+    def _check_stays(
+        self, view: View, partition: Partition, dataset: str, heads: Iterable[HeadRecord], action: str
+    ) -> None:
+        """Refuse to add to what is being purged: its rows would be there again, with those that are added (S22)."""
+        stored = branch_dataset(partition.branch, dataset)
+        head = next((each for each in heads if each.dataset == stored and each.blocks), None)
+        entry = head and next((each for each in view.hidden if is_purged(view, each, head)), None)
+        if entry:
+            problem = (
+                f"it would add to what it has of dataset {shown(dataset)}, which is being purged ({entry.interval}, "
+            )
+            ways = "publish with mode='replace'; or wait until the purge has emptied it, and reset it"
+            reason = f"{problem}hidden by {entry.by}: {entry.why}). To go on, {ways}."
+            raise BranchError(action, partition.key, reason)
 
     def _roll_back(self, source: str, number: int) -> str:
         told = about(shell_of(self._store), "branches roll-back", source, str(number))

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.duties.retention.purge import Purged, purge
-from airflow_coordination.leases import InvalidInputError, SourceCoordinator
+from airflow_coordination.leases import Block, BranchError, InvalidInputError, SourceCoordinator
 from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.planning.view.view import EMPTY, HiddenState
 from tests.retention import DAY, SOURCE, STORED, Archive, said
@@ -273,3 +273,27 @@ def test_intervals_without_an_end_are_kept_for_ever_and_without_a_beginning_are_
     archive.clock.advance(31 * DAY)
     assert archive.purge() == Purged(marked=1, emptied=3, removed=1)
     assert [str(each.interval) for each in archive.view.hidden] == ["2012-01-01/.."]
+
+
+def test_s22_what_is_being_purged_does_not_come_back_with_what_is_added_to_it(archive: Archive) -> None:
+    """Who holds a partition keeps the purge from it, and could end with more of the rows that are to go."""
+    hidden_for(archive, 31)
+    archive.reset("a")
+    flights = archive.flights
+    lease = flights.acquire_partition("a")
+    assert lease is not None
+    late = Block("clean", "/late", "late", 1, 1, mode="append")
+    assert archive.purge() == Purged(marked=1, emptied=1, skipped={"held": 1})
+    for refused in (
+        lambda: flights.complete(lease, [late], interval=FIRST),
+        lambda: flights.branches.check_block(lease.partition, "clean", "append"),
+    ):
+        with pytest.raises(BranchError, match=r"being purged \(2013-01-01/2013-02-01, hidden by ana: .*reset it"):
+            refused()
+    flights.fail(lease, "refused", park=True)
+    assert archive.purge() == Purged(emptied=1, removed=1)
+    archive.reset("a")
+    again = flights.acquire_partition("a")
+    assert again is not None
+    flights.complete(again, [late], interval=FIRST)
+    assert archive.seen()["a"] == "late"
