@@ -112,8 +112,8 @@ def get_provider_info() -> dict[str, Any]:
         "task-decorators": [
             {"name": "leased_pyspark", "class-name": "airflow_coordination.decorators.pyspark.leased_pyspark_task"}
         ],
-        "sensors": _modules("sensors", "partitions"),
-        "triggers": _modules("triggers", "claimable", "partitions"),
+        "sensors": _modules("sensors", "dataset", "partitions"),
+        "triggers": _modules("triggers", "claimable", "dataset", "partitions"),
         "hooks": _modules("hooks", "coordination"),
         "connection-types": [_CONNECTION_TYPE],
         "extra-links": ["airflow_coordination.links.spark_ui.SparkUILink"],

@@ -232,6 +232,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PlanCompactionOperator": arguments("operators.plan_compaction", "PlanCompactionOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
+    "DatasetAvailableSensor": arguments("sensors.dataset", "DatasetAvailableSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),
     "LeasedOperator": arguments("operators.leased_operator", "LeasedOperator"),
     "LeasedSparkSubmitOperator": arguments("operators.spark_submit", "LeasedSparkSubmitOperator"),

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.duties.follow_ups import follow_up_what_is_left
+from airflow_coordination.duties.retention.supplying import RuledSupplier, RuleList, check_rules, ruled_supplier
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
@@ -42,6 +43,10 @@ class CreatePartitionsOperator(TextFields):
     :param follow_up_rights: what else may be done of what notes say. Of itself the supplier allows the objects below
         what an ``object_listing`` lists, the queue of ``sqs_notifications``, and the servers of ``kafka_ranges``.
     :param clean_after: afterwards remove parents that finished so long ago (timedelta or seconds) and nobody needs.
+    :param rules: partitions that these drop are not created, and counted under ``"dropped"``: a list as Druid's JSON
+        has it, ``[{"type": "dropBeforeByPeriod", "period": "P30D"}]``, or a dataset, whose rules of the moment hold.
+    :param interval_from_key: with ``rules``: how keys tell their interval, such as ``%Y-%m-%d*``, where the payload has
+        no ``"interval"``.
     """
 
     template_fields: Sequence[str] = ("source", "partition_prefix")
@@ -58,11 +63,16 @@ class CreatePartitionsOperator(TextFields):
         ownership_timeout: timedelta | float | None = None,
         clean_after: timedelta | float | None = None,
         follow_up_rights: FollowUpRights | None = None,
+        rules: RuleList | str | None = None,
+        interval_from_key: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.retry_policy = self.retry_policy or default_retry_policy()
         check_supplier(supplier)
+        check_rules(rules, interval_from_key)
+        self.rules = rules
+        self.interval_from_key = interval_from_key
         self.source = source
         self.supplier = supplier
         self.coordination_conn_id = coordination_conn_id
@@ -80,7 +90,8 @@ class CreatePartitionsOperator(TextFields):
         coordinator = self._coordinator(context)
         root = CoordinationHook(self.coordination_conn_id).output_root(None)
         follow_up_what_is_left(coordinator, self.follow_up_rights.with_those_of(self.supplier, root))
-        run = coordinator.run_supplier(self.supplier, self.clean_after)
+        supplier = ruled_supplier(self.supplier, coordinator, self.rules, self.interval_from_key) or self.supplier
+        run = coordinator.run_supplier(supplier, self.clean_after)
         if not run.ran:
             raise SupplierBusyError(self.source, run.rival, run.rival_until)
         coordinator.supplying.register_dag(self.dag_id)
@@ -98,7 +109,16 @@ class CreatePartitionsOperator(TextFields):
                 ascii(run.created.changed[:10]),
                 typed(coordinator, "reset", run.created.changed[0]),
             )
-        return {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": None}
+        result = {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": None}
+        return result | self._dropped(supplier)
+
+    def _dropped(self, supplier: Supplier) -> dict[str, int]:
+        """Say and return how many partitions were not created because of the rules."""
+        if not isinstance(supplier, RuledSupplier):
+            return {}
+        for rule, number in supplier.dropped.items():
+            self.log.info("%d partitions were not created: %s drops their interval.", number, rule)
+        return {"dropped": sum(supplier.dropped.values())}
 
     def _coordinator(self, context: Context) -> SourceCoordinator:
         hook = CoordinationHook(self.coordination_conn_id)

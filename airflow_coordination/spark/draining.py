@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
+from airflow_coordination.duties.retention.supplying import RuleList, ruled_supplier
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder
 from airflow_coordination.leases.lease import Lease
@@ -121,6 +122,8 @@ def drain(
     steal: bool = True,
     balance_interval: timedelta = BALANCE_INTERVAL,
     on_stop: str = "exit",
+    rules: RuleList | str | None = None,
+    interval_from_key: str | None = None,
 ) -> Drained:
     """Acquire partitions and run ``main`` for each, until nothing can be acquired or ``max_leases`` are done.
 
@@ -151,6 +154,9 @@ def drain(
     :param on_stop: SIGTERM gives all leases back and ends the drain, at work or waiting; no further drain begins in
         this process. ``exit`` then ends the process with exit code 143, so that nobody takes it for done; ``return``
         returns, with ``Drained.stopped``.
+    :param rules: partitions of the supplier that these drop are not created: a list as Druid's JSON has it, or a
+        dataset, whose rules of the moment hold.
+    :param interval_from_key: with ``rules``: how keys tell their interval where the payload has none.
     :raises InvalidInputError: naming the argument that cannot be used; for ``partition_prefix`` also when nothing was
         found under it, and the store knows the source under another one.
     """
@@ -182,6 +188,7 @@ def drain(
             ownership_timeout,
             settings=settings,
         )
+        supplier = ruled_supplier(supplier, coordinator, rules, interval_from_key)
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
         if options is not None:
             course: Course = _as_balanced_pool(main, driver, supplier, concurrent_leases, options)

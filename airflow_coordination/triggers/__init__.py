@@ -1,4 +1,4 @@
-"""The triggers of a source, loaded when they are first used."""
+"""The triggers of a source and of a dataset, loaded when they are first used."""
 
 from __future__ import annotations
 
@@ -7,11 +7,16 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from airflow_coordination.triggers.claimable import ClaimablePartitionsTrigger
+    from airflow_coordination.triggers.dataset import DatasetTrigger
     from airflow_coordination.triggers.partitions import PartitionsTrigger
 
-__all__ = ["ClaimablePartitionsTrigger", "PartitionsTrigger"]
+__all__ = ["ClaimablePartitionsTrigger", "DatasetTrigger", "PartitionsTrigger"]
 
-_MODULES: Final = {"ClaimablePartitionsTrigger": "claimable", "PartitionsTrigger": "partitions"}
+_MODULES: Final = {
+    "ClaimablePartitionsTrigger": "claimable",
+    "DatasetTrigger": "dataset",
+    "PartitionsTrigger": "partitions",
+}
 
 
 def __getattr__(name: str) -> object:

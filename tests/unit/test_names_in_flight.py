@@ -15,10 +15,10 @@ from airflow_coordination.operators import (
     LeasedSparkSubmitOperator,
     PlanCompactionOperator,
 )
-from airflow_coordination.sensors import PartitionsSensor
+from airflow_coordination.sensors import DatasetAvailableSensor, PartitionsSensor
 from airflow_coordination.sensors.partitions import RescheduleMemory
 from airflow_coordination.submission.task_instance import TaskMemory
-from airflow_coordination.triggers import ClaimablePartitionsTrigger, PartitionsTrigger
+from airflow_coordination.triggers import ClaimablePartitionsTrigger, DatasetTrigger, PartitionsTrigger
 
 PATHS = {
     PartitionsTrigger: "triggers.partitions",
@@ -29,6 +29,8 @@ PATHS = {
     LeasedPySparkOperator: "operators.pyspark",
     LeasedSparkSubmitOperator: "operators.spark_submit",
     PartitionsSensor: "sensors.partitions",
+    DatasetAvailableSensor: "sensors.dataset",
+    DatasetTrigger: "triggers.dataset",
     PlanCompactionOperator: "operators.plan_compaction",
 }
 

@@ -80,7 +80,9 @@ def shown_pages(store: PartitionStore, identifier: str, dataset: str, view: View
         yield [head for head in page if hiding(view, head) is None]
 
 
-def newest_pages(store: PartitionStore, identifier: str, dataset: str, view: View) -> Iterator[Sequence[HeadRecord]]:
+def newest_pages(
+    store: PartitionStore, identifier: str, dataset: str, view: View, within: Interval | None = None
+) -> Iterator[Sequence[HeadRecord]]:
     """Yield of each partition the head record of one dataset that shows unless it is hidden, page by page.
 
     Those of branches are read before the base: what a partition publishes in between has a higher token in whichever of
@@ -88,9 +90,11 @@ def newest_pages(store: PartitionStore, identifier: str, dataset: str, view: Vie
 
     :param dataset: as users name it.
     :param view: from :func:`steadily`.
+    :param within: those that lie elsewhere may be left out. While a branch shows they are all read: one that lies
+        elsewhere may be newer than one in it.
     """
     aside = _in_branches(store, identifier, dataset, view)
-    for page in head_pages(store, identifier, dataset):
+    for page in head_pages(store, identifier, dataset, None if view.shown else within):
         found = [newest(view, [head, *aside.pop(head.key, ())]) for head in page] if aside else page
         yield [head for head in found if head is not None]
     left = (newest(view, heads) for _, heads in sorted(aside.items()))
@@ -117,7 +121,7 @@ def covered(store: PartitionStore, identifier: str, dataset: str, within: Interv
     """
 
     def read(view: View) -> Coverage:
-        newest = (head for page in newest_pages(store, identifier, dataset, view) for head in page)
+        newest = (head for page in newest_pages(store, identifier, dataset, view, within) for head in page)
         return coverage(view, newest, _begun(store, identifier, dataset, view), within)
 
     return steadily(store, identifier, read)

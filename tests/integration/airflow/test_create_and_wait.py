@@ -17,6 +17,7 @@ from airflow_coordination.leases import (
     PartitionStatus,
     SourceCoordinator,
 )
+from tests.unit.cli.on_a_store import publish
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -288,6 +289,56 @@ def test_l9_two_sensors_on_one_source_do_no_harm(run, flights):
     flights.close(flights.get_next_partition(), reopen_after=timedelta(0))
     assert run(sensor())[1] == run(sensor())[1]
     assert flights.counts()[PartitionStatus.UNASSIGNED] == 1
+
+
+def available(**arguments):
+    from airflow_coordination.sensors import DatasetAvailableSensor
+
+    said = {"task_id": "there", "source": "flights", "dataset": "clean", "poke_interval": 0.2}
+    return lambda: DatasetAvailableSensor(**said | arguments)
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_sensor_waits_until_all_of_an_interval_is_there(run, flights, deferrable, capsys, monkeypatch):
+    """What it waits for is published after its first look."""
+    from airflow_coordination.outputs import availability as looking
+    from airflow_coordination.triggers import dataset
+
+    publish(flights, "2013-01-01")
+    looks = []
+
+    def look(*arguments):
+        looks.append(looking.availability(*arguments))
+        if len(looks) == 1:
+            publish(flights, "2013-01-02")
+        return looks[-1]
+
+    monkeypatch.setattr(dataset, "availability", look)
+    assert run(available(interval="2013-01-01/P2D", deferrable=deferrable))[0] == "success"
+    assert [each.enough for each in looks] == [False, True]
+    said = capsys.readouterr().out
+    assert "50 % of 2013-01-01/2013-01-03 is there, 100 % are waited for. Missing: 2013-01-02/2013-01-03." in said
+
+
+def test_a_sensor_takes_the_interval_of_the_run_and_refuses_what_is_none(run, flights, capsys):
+    publish(flights, "2013-01-01")
+    run_of = "{{ '2013-01-01T00:00:00+00:00' }}/{{ '2013-01-02T00:00:00+00:00' }}"
+    assert run(available(interval=run_of))[0] == "success"
+
+
+def test_a_sensor_refuses_a_template_that_is_no_interval(run, flights, capsys):
+    assert run(available(interval="{{ 'tomorrow' }}"))[0] == "failed"
+    assert "interval='tomorrow': has no slash" in capsys.readouterr().out
+
+
+def test_a_supplier_never_goes_back_beyond_its_rules(run, flights, capsys):
+    rules = [{"type": "dropBeforeByPeriod", "period": "P30D"}]
+    made = create(lambda state: ["2013-01-01", "2913-01-01"], rules=rules, interval_from_key="%Y-%m-%d")
+    state, pushed = run(made)
+    assert (state, pushed["created"], pushed["dropped"]) == ("success", 1, 1)
+    assert [each.key for each in flights.looking.each()] == ["2913-01-01"]
+    said = capsys.readouterr().out
+    assert "1 partitions were not created: rule 1, dropBeforeByPeriod P30D drops their interval." in said
 
 
 def test_a_dag_of_every_operator_ends_well_when_there_is_nothing_to_do(run_dag, flights):

@@ -111,6 +111,14 @@ def test_a_supplier_runs_when_nothing_is_left(run, coordinator) -> None:
     assert run(lambda spark, lease: Complete(), max_leases=None, supplier=lambda state: ["q"]).keys == ("p", "q")
 
 
+def test_a_supplier_never_goes_back_beyond_its_rules(run) -> None:
+    """Without Airflow as in it; the fixture's own partition was there before."""
+    days = ["2013-01-01", "2913-01-01"]
+    rules = [{"type": "dropBeforeByPeriod", "period": "P30D"}]
+    given = {"supplier": lambda state: days, "rules": rules, "interval_from_key": "%Y-%m-%d"}
+    assert run(lambda spark, lease: Complete(), max_leases=None, **given).keys == ("p", "2913-01-01")
+
+
 def test_l4_a_dead_rivals_supplier_is_waited_for_and_replaced(run, coordinator, store, monkeypatch) -> None:
     """L4: the drain ended after "p", as if that were all."""
     rival = SourceCoordinator(store, source="s", owner="rival", ownership_timeout=timedelta(seconds=3))

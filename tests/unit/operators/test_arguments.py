@@ -7,7 +7,7 @@ import pytest
 from airflow_coordination.compaction import CompactionConfig
 from airflow_coordination.leases import InvalidInputError, Settings, SettingsError
 from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator, PlanCompactionOperator
-from airflow_coordination.sensors import PartitionsSensor
+from airflow_coordination.sensors import DatasetAvailableSensor, PartitionsSensor
 
 CONFIG = CompactionConfig("clean")
 
@@ -16,6 +16,11 @@ def leased(**arguments):
     return LeasedSparkSubmitOperator(
         **({"task_id": "process", "application": "job.py", "source": "flights"} | arguments)
     )
+
+
+def available(**arguments):
+    given = {"task_id": "s", "source": "flights", "dataset": "clean", "interval": "{{ ds }}/P1D"}
+    return DatasetAvailableSensor(**given | arguments)
 
 
 @pytest.mark.parametrize(
@@ -98,6 +103,16 @@ def leased(**arguments):
             lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=list, clean_after=0),
             "clean_after=datetime.timedelta(0): is zero. Give a positive timedelta",
         ),
+        (
+            lambda: CreatePartitionsOperator(task_id="c", source="f", supplier=list, rules=[{"type": "dropForevr"}]),
+            "rules[0].type='dropForevr': is no type of a rule. Did you mean dropForever?",
+        ),
+        (
+            lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=list, interval_from_key="%Y"),
+            "interval_from_key='%Y': changes nothing without rules=. Give rules, or leave it out",
+        ),
+        (lambda: available(interval="2013-01"), "interval='2013-01': has no slash."),
+        (lambda: available(min_percent=0), "min_percent=0: is no percentage above 0. Give a number up to 100"),
     ],
 )
 def test_bad_arguments_are_told_at_once(make, message):
@@ -117,7 +132,8 @@ def test_parsing_opens_no_store_and_no_connection(tmp_path, monkeypatch):
     sys.addaudithook(watch)
     leased()
     PartitionsSensor(task_id="s", source="flights")
-    CreatePartitionsOperator(task_id="c", source="flights", supplier=lambda state: [])
+    available()
+    CreatePartitionsOperator(task_id="c", source="flights", supplier=lambda state: [], rules="clean")
     PlanCompactionOperator(task_id="p", of="flights", configs=[CONFIG])
     LeasedSparkSubmitOperator.partial(task_id="p", source="flights", application="job.py").expand(hint=["a"])
     assert opened == []
