@@ -26,8 +26,8 @@ from airflow_coordination.values import errors
 from airflow_coordination.values.settings import Settings
 from scripts.docs_limits import LIMITS, TIMERS, Constant
 from scripts.docs_promises import PROMISES
-from tests.sent.operations import OPERATIONS
 from tests.sent.table import read
+from tests.sent.viewing import OPERATIONS
 
 ROOT = Path(__file__).resolve().parent.parent
 MARKED = re.compile(r"(?P<open><!-- from the code: (?P<name>[\w -]+) -->\n)(?P<text>.*?)(?P<close><!-- end -->)", re.S)

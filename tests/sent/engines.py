@@ -21,10 +21,10 @@ from benchmarks.dynamodb.data_prepper import INDEX, make_table
 from benchmarks.dynamodb.requests import Requests, Tally
 from tests.faults.postgres_cuts import CuttingProxy, cutting_proxy
 from tests.integration.dynamodb.engine import Engine
-from tests.sent.operations import OPERATIONS
 from tests.sent.place import Operation, started
 from tests.sent.table import Cells, Rows
 from tests.sent.tape import Tape, heard_by_botocore, heard_by_psycopg, in_lines
+from tests.sent.viewing import OPERATIONS
 from tests.sent.walk import Walk
 
 Sums = Counter[str]

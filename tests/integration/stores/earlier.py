@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-NO_CHUNKS = ("DROP TABLE coordination_chunks",)
+NO_BRANCHES = (
+    "DROP TABLE coordination_documents",
+    "DROP INDEX coordination_partitions_branch",
+    "ALTER TABLE coordination_partitions DROP COLUMN branch",
+)
+"""Schema 13."""
+NO_CHUNKS = (*NO_BRANCHES, "DROP TABLE coordination_chunks")
 """Schema 12."""
 NO_INTERVALS = (
     *NO_CHUNKS,

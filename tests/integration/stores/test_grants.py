@@ -13,7 +13,9 @@ from sqlalchemy.engine import make_url
 from airflow_coordination import SourceCoordinator
 from airflow_coordination.cli.doctor import look_at_store
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
+from airflow_coordination.protocol.beside.documents import VIEW
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
@@ -65,6 +67,7 @@ def works(store: PartitionStore) -> None:
     for dataset in ("clean", "gone", "clean"):
         c.looking.chunks.put([ChunkSums(dataset=dataset)])
     c.looking.chunks.forget("gone")
+    c.documents.change(VIEW, lambda _: EMPTY.text, "ana", "test")
     assert len(store.audit(c.partition(key).source, key)) == 6  # type: ignore[union-attr]
     reads(store)
 
@@ -82,6 +85,8 @@ def reads(store: PartitionStore) -> None:
     assert len(list(c.follow_ups.follow_ups())) == 1
     assert [row.dataset for row in c.looking.chunks.page()] == ["clean"]
     assert [each.chunks for each in c.looking.chunks.totals()] == [1]
+    assert c.documents.view() == EMPTY
+    assert [each.author for each in c.documents.history(VIEW)] == ["ana"]
     [head] = store.heads(c.partitions()[0].source)
     assert store.audit(head.source, head.key) == []
     assert c.history(head.key)[-1].owner
@@ -126,7 +131,7 @@ class Place:
 
     def clear(self) -> None:
         schema = quote_name(self.schema)
-        names = ("partitions", "heads", "sources", "audit", "history", "follow_ups", "chunks")
+        names = ("partitions", "heads", "sources", "audit", "history", "follow_ups", "chunks", "documents")
         tables = [f"{schema}.coordination_{name}" for name in names]
         self.sql(f"TRUNCATE {', '.join(tables)}")
 
@@ -186,6 +191,8 @@ FORBIDDEN = [
     (SqlRole.WORKER, "DELETE FROM coordination_partitions"),
     (SqlRole.WORKER, "DELETE FROM coordination_audit"),
     (SqlRole.WORKER, "UPDATE coordination_audit SET why = ''"),
+    (SqlRole.WORKER, "UPDATE coordination_documents SET content = ''"),
+    (SqlRole.WORKER, "DELETE FROM coordination_documents"),
     (SqlRole.WORKER, "UPDATE coordination_meta SET readable_by = 9"),
     (SqlRole.WORKER, "DROP TABLE coordination_partitions"),
     (SqlRole.WORKER, "CREATE TABLE mine (a int)"),
@@ -227,7 +234,7 @@ def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Pl
     assert lacking.verdict is Verdict.WRONG
     assert (
         "INSERT on coordination_audit, INSERT on coordination_children, INSERT on coordination_chunks, "
-        "INSERT on coordination_follow_ups, INSERT on coordination_heads"
+        "INSERT on coordination_documents, INSERT on coordination_follow_ups, INSERT on coordination_heads"
     ) in lacking.found
     assert "airflow coordination grants worker --database" in lacking.remedy
     much = findings(place, SqlRole.WORKER, SqlRole.READER)["permissions"]
