@@ -11,25 +11,34 @@ import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows, values_in
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
 from airflow_coordination.outputs.overlays import NONE
 from airflow_coordination.outputs.published import overlays_of
 from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names
+from airflow_coordination.planning.view.showing import as_if_published, hiding, newest
+from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError, read_many
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import partition_label
+from airflow_coordination.values.names import branch_dataset, partition_label, split_dataset
 
 log = logging.getLogger(__name__)
 
 LOOKED_AT = 5
-"""Head records of a dataset at which a driver looks."""
+"""Head records of a dataset at which a driver looks, in the base and in each of some branches."""
+NEWEST = 3
+"""The newest branches, of those that show, at which it looks."""
 REMEDY = (
     "Cast the column before writing, publish to another dataset, or say lease.publish(…, allow_lossy=True), which "
     "every reader must say then, too"
 )
+
+
+_World = tuple[str, str, int | None]
+"""Source, dataset and branch: what a block of it is read together with."""
 
 
 @dataclass(slots=True)
@@ -40,23 +49,24 @@ class SchemaCompatibility:
     """
 
     store: PartitionStore
-    _known: dict[tuple[str, str], DatasetTypes] = field(default_factory=dict)
+    _known: dict[_World, DatasetTypes] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)  # the tenures of a driver may publish at once
 
-    def check(self, manifest: Manifest, before: Sequence[Manifest]) -> None:
+    def check(self, manifest: Manifest, before: Sequence[Manifest], branch: int | None = None) -> None:
         """Refuse a block whose columns have other types than elsewhere in its dataset.
 
         :param manifest: of the block.
         :param before: blocks of the same tenure.
+        :param branch: that its partition runs in: it is compared with what will show beside it, once that one does.
         :raises OutputError: naming column, types and both partitions.
         """
         with self._lock:
             for schema in manifest.schemas():
-                conflict = self._in_own(schema, manifest, before) or self._elsewhere(schema, manifest)
+                conflict = self._in_own(schema, manifest, before) or self._elsewhere(schema, manifest, branch)
                 if conflict:
                     what = f"publish {manifest.dataset!r} of {partition_label(manifest.source, manifest.key)}"
                     raise OutputError(what, manifest.directory, f"does not fit: {conflict}", REMEDY)
-                self._known[manifest.source, manifest.dataset].add(schema, manifest.key)
+                self._known[manifest.source, manifest.dataset, branch].add(schema, manifest.key)
 
     def _in_own(self, schema: str, manifest: Manifest, before: Sequence[Manifest]) -> Conflict | None:
         """Compare with what the block adds to: the tenure's own blocks, and the one that it follows."""
@@ -69,8 +79,8 @@ class SchemaCompatibility:
                 types.add(other, each.key)
         return types.conflict(schema, manifest.key, with_own=True)
 
-    def _elsewhere(self, schema: str, manifest: Manifest) -> Conflict | None:
-        name = (manifest.source, manifest.dataset)
+    def _elsewhere(self, schema: str, manifest: Manifest, branch: int | None) -> Conflict | None:
+        name = (manifest.source, manifest.dataset, branch)
         if name not in self._known:
             self._known[name] = self._look(*name)
         conflict = self._known[name].conflict(schema, manifest.key)
@@ -88,33 +98,51 @@ class SchemaCompatibility:
             )
         return None
 
-    def _look(self, source: str, dataset: str, *more: str) -> DatasetTypes:
+    def _look(self, source: str, dataset: str, branch: int | None, *more: str) -> DatasetTypes:
         types = DatasetTypes()
-        for manifest in self._some(source, dataset, more):
+        for manifest in self._some(source, dataset, branch, more):
             for schema in manifest.schemas():
                 types.add(schema, manifest.key)
         return types
 
-    def _some(self, source: str, dataset: str, more: Sequence[str]) -> Iterator[Manifest]:
+    def _some(self, source: str, dataset: str, branch: int | None, more: Sequence[str]) -> Iterator[Manifest]:
         try:
-            heads: list[HeadRecord] = list(self.store.heads(source, dataset, limit=LOOKED_AT))
-            for key in dict.fromkeys(more):
-                heads += self.store.heads(source, dataset, key)
+            view = read_view(self.store, source)
+            view = view if branch is None else as_if_published(view, branch)
+            heads = self._heads(source, dataset, view, more)
         except CoordinationError as error:
             log.warning("The types of dataset %r are not compared: %s", dataset, error)
             return
         for head in heads:
-            if self._is_replaced_next(source, head):
+            if hiding(view, head) or self._is_replaced_next(source, head, view):
                 continue
-            yield from self._read(source, head.dataset, head.key, references(head.blocks)[-1:])
+            yield from self._read(source, dataset, head.key, references(head.blocks)[-1:])
 
-    def _is_replaced_next(self, source: str, head: HeadRecord) -> bool:
-        """Return whether the partition has begun anew: its next publication takes the place of this one."""
+    def _heads(self, source: str, dataset: str, view: View, more: Sequence[str]) -> list[HeadRecord]:
+        """Return some head records that readers see under a view, and those of some keys."""
+        names = [dataset, *(branch_dataset(number, dataset) for number in view.shown[-NEWEST:])]
+        some = [head for name in names for head in self.store.heads(source, name, limit=LOOKED_AT)]
+        if not view.shown:
+            return some + [head for key in dict.fromkeys(more) for head in self.store.heads(source, dataset, key)]
+        found = []
+        for key in dict.fromkeys([*(head.key for head in some), *more]):
+            its = [head for head in self.store.heads(source, None, key) if split_dataset(head.dataset)[1] == dataset]
+            if (head := newest(view, its)) is not None:
+                found.append(head)
+        return found
+
+    def _is_replaced_next(self, source: str, head: HeadRecord, view: View) -> bool:
+        """Return whether the partition has begun anew: its next publication takes the place of this one.
+
+        One that runs in a branch that does not show leaves it in its place.
+        """
         try:
             partition = self.store.get(source, head.key)
         except CoordinationError:  # then it is compared
             return False
-        return partition is not None and not partition.deleted and partition.generation != head.generation
+        if partition is None or partition.deleted or partition.generation == head.generation:
+            return False
+        return partition.branch is None or partition.branch in view.shown
 
     def _read(self, source: str, dataset: str, key: str, wanted: Sequence[Reference]) -> list[Manifest]:
         """Return manifests; in the place of one that is gone the overlay that covers it.

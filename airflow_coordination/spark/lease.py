@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters
@@ -302,6 +303,7 @@ class PartitionLease:
                 self.check_held()
                 partition = self._lease.chain.partition
                 follows = predecessor(self._coordinator.store, partition, self._known(), block, mode)
+                fits = partial(self._compatibility.check, branch=partition.branch)
                 finished = attempt.finish(
                     block,
                     mode=mode,
@@ -311,7 +313,7 @@ class PartitionLease:
                     measure=self._measure(format, how, told) if self._measure else None,
                     allow_empty=allow_empty,
                     schema=told,
-                    accept=None if allow_lossy or merged else self._compatibility.check,
+                    accept=None if allow_lossy or merged else fits,
                     only=None if only is None else only(),
                     merged=merged,
                 )

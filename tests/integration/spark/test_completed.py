@@ -237,7 +237,7 @@ def test_e12_types_that_do_not_fit_are_refused_where_they_are_made(
 
 def test_e12_a_reader_names_what_does_not_fit(spark, store, run, rows, monkeypatch: pytest.MonkeyPatch) -> None:
     """E12: blocks of the version before were not compared when they were published."""
-    monkeypatch.setattr(SchemaCompatibility, "check", lambda *_: None)
+    monkeypatch.setattr(SchemaCompatibility, "check", lambda *_, **__: None)
     values = {"a": "2.5D", "b": f"{2**53 + 1}"}
 
     def main(spark, lease):
@@ -300,7 +300,7 @@ def test_e7_what_spark_does_not_unite_is_refused_where_it_is_made_and_named_by_r
         if lease.partition.key == "b":
             with pytest.raises(OutputError, match=r"does not fit: column 's.*' is .* in partition 'b' and .* in part"):
                 published(lease, frame)
-            monkeypatch.setattr(SchemaCompatibility, "check", lambda *_: None)
+            monkeypatch.setattr(SchemaCompatibility, "check", lambda *_, **__: None)
         published(lease, frame)
         return Complete()
 

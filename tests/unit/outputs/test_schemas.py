@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,6 +20,7 @@ from airflow_coordination.outputs.parquet import SPARK_SCHEMA
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.outputs.schemas import fit, flattened, inferred
 from airflow_coordination.stores import open_store
+from airflow_coordination.values.names import branch_dataset
 
 
 def schema_of(**columns: object) -> str:
@@ -151,9 +153,11 @@ class Publisher:
             file = Path(block.path, path)
             file.parent.mkdir(parents=True, exist_ok=True)
             pq.write_table(table, file)
-        heads = coordinator.store.heads(lease.partition.source, "clean", key)
+        branch = lease.partition.branch
+        heads = coordinator.store.heads(lease.partition.source, branch_dataset(branch, "clean"), key)
         reference = Reference(heads[0].blocks[-1].address, heads[0].blocks[-1].digest) if follows else None
-        accept = None if more.pop("allow_lossy", False) else self.compatibility.check
+        accept = None if more.pop("allow_lossy", False) else partial(self.compatibility.check, branch=branch)
+        interval = more.pop("interval", None)
         try:
             made = attempt.finish(block, follows=reference, accept=accept, **more)
         except OutputError as error:
@@ -162,7 +166,7 @@ class Publisher:
         if close:
             coordinator.close(lease, timedelta(0), {"n": 1}, [made])
         else:
-            coordinator.complete(lease, [made])
+            coordinator.complete(lease, [made], interval=interval)
 
 
 @pytest.fixture
