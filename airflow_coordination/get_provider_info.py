@@ -108,7 +108,9 @@ def get_provider_info() -> dict[str, Any]:
         "name": _INTEGRATION,
         "description": "Leased, partitioned Spark work: nothing is lost, nothing counts twice.",
         "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
-        "operators": _modules("operators", "create_partitions", "pyspark", "spark_submit"),
+        "operators": _modules(
+            "operators", "branches", "create_partitions", "plan_compaction", "pyspark", "spark_submit"
+        ),
         "task-decorators": [
             {"name": "leased_pyspark", "class-name": "airflow_coordination.decorators.pyspark.leased_pyspark_task"}
         ],

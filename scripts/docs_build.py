@@ -28,6 +28,7 @@ REFERENCE: Final = (
     "sources",
     "outputs",
     "compaction",
+    "branches",
     "streams",
 )
 

@@ -231,6 +231,8 @@ WRITERS: dict[str, Callable[[], str]] = {
     "promises": promises,
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PlanCompactionOperator": arguments("operators.plan_compaction", "PlanCompactionOperator"),
+    "BeginBranchOperator": arguments("operators.branches", "BeginBranchOperator"),
+    "PublishBranchOperator": arguments("operators.branches", "PublishBranchOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "DatasetAvailableSensor": arguments("sensors.dataset", "DatasetAvailableSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),

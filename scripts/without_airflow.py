@@ -22,6 +22,7 @@ ROOMS = (
     "sources",
     "sinks",
     "compaction",
+    "branches",
     "streams",
     "acknowledgments",
     "cli",

@@ -123,11 +123,17 @@ class Supplying:
                 page = []
         return total + self._create(page, branch=branch) if page else total
 
-    def run(self, supplier: Supplier, clean_after: timedelta | None = None) -> SupplierRun:
-        """Run the supplier under its lease; see :meth:`SourceCoordinator.run_supplier`."""
+    def run(self, supplier: Supplier, clean_after: timedelta | None = None, branch: int | None = None) -> SupplierRun:
+        """Run the supplier under its lease; see :meth:`SourceCoordinator.run_supplier`.
+
+        :param branch: that what it creates runs in; it has begun.
+        :raises InvalidInputError: also when the branch is not begun: before the supplier is asked.
+        """
         check_supplier(supplier)
         check_users_name(self._core.source, "source", MAX_SOURCE_BYTES)
         positive("clean_after", clean_after)
+        if branch is not None:
+            self._core.branches.begun(self._core.source_id, branch)
         leases = self._core.acquirer(self._core.global_id)
         lease = leases.by_query(GLOBAL_STATE_KEY) or self._first_global_lease(leases) or leases.retake(GLOBAL_STATE_KEY)
         if lease is None:
@@ -136,7 +142,7 @@ class Supplying:
                 return SupplierRun(ran=False)
             return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)
         with self._given_back(lease):
-            pages = partial(self._supplier_pages, notes=clean_after is not None)
+            pages = partial(self._supplier_pages, notes=clean_after is not None, branch=branch)
             seeing = with_view(supplier, self._view)
             return supply(lease, seeing, pages, self._heartbeat, partial(self._clean_all, clean_after))
 
@@ -249,12 +255,12 @@ class Supplying:
         created = self._create(page, self._core.global_id)
         return leases.by_query(GLOBAL_STATE_KEY) if created.created else None
 
-    def _supplier_pages(self, lease: Lease, *, notes: bool) -> SupplierPages:
+    def _supplier_pages(self, lease: Lease, *, notes: bool, branch: int | None) -> SupplierPages:
         def save(state: dict[str, Any]) -> None:
             with self._core.watched(Metric.SAVE_ERRORS):
                 self._core.tenures.save(lease, state, ())
 
-        return SupplierPages(self.create, save, notes=notes)
+        return SupplierPages(partial(self.create, branch=branch), save, notes=notes)
 
     @contextmanager
     def _given_back(self, lease: Lease) -> Iterator[None]:

@@ -1,4 +1,4 @@
-"""Operators that create and process partitions, and plan what is merged, loaded when they are first used."""
+"""Operators that create and process partitions, let them run again, and plan what is merged; loaded at first use."""
 
 from __future__ import annotations
 
@@ -6,18 +6,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from airflow_coordination.operators.branches import BeginBranchOperator, PublishBranchOperator
     from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
     from airflow_coordination.operators.plan_compaction import PlanCompactionOperator
     from airflow_coordination.operators.pyspark import LeasedPySparkOperator
     from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
 
-__all__ = ["CreatePartitionsOperator", "LeasedPySparkOperator", "LeasedSparkSubmitOperator", "PlanCompactionOperator"]
+__all__ = [
+    "BeginBranchOperator",
+    "CreatePartitionsOperator",
+    "LeasedPySparkOperator",
+    "LeasedSparkSubmitOperator",
+    "PlanCompactionOperator",
+    "PublishBranchOperator",
+]
 
 _HOMES = {
+    "BeginBranchOperator": "branches",
     "CreatePartitionsOperator": "create_partitions",
     "LeasedPySparkOperator": "pyspark",
     "LeasedSparkSubmitOperator": "spark_submit",
     "PlanCompactionOperator": "plan_compaction",
+    "PublishBranchOperator": "branches",
 }
 
 

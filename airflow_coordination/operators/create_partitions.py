@@ -17,6 +17,7 @@ from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.supply import Supplier, check_supplier
+from airflow_coordination.operators.branches import branch_given
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.systems.rights import FollowUpRights, rights_given
 
@@ -47,10 +48,11 @@ class CreatePartitionsOperator(TextFields):
         has it, ``[{"type": "dropBeforeByPeriod", "period": "P30D"}]``, or a dataset, whose rules of the moment hold.
     :param interval_from_key: with ``rules``: how keys tell their interval, such as ``%Y-%m-%d*``, where the payload has
         no ``"interval"``.
+    :param branch: create them in this branch, which has begun; partitions that exist stay where they are. (templated)
     """
 
-    template_fields: Sequence[str] = ("source", "partition_prefix")
-    text_fields: Sequence[str] = template_fields
+    template_fields: Sequence[str] = ("source", "partition_prefix", "branch")
+    text_fields: Sequence[str] = ("source", "partition_prefix")
     ui_color = "#e6f4ea"
 
     def __init__(
@@ -65,6 +67,7 @@ class CreatePartitionsOperator(TextFields):
         follow_up_rights: FollowUpRights | None = None,
         rules: RuleList | str | None = None,
         interval_from_key: str | None = None,
+        branch: int | str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -80,18 +83,20 @@ class CreatePartitionsOperator(TextFields):
         self.ownership_timeout = ownership_timeout
         self.clean_after = time_given("clean_after", clean_after)
         self.follow_up_rights = rights_given(follow_up_rights)
+        self.branch = branch
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the supplier.
 
-        :raises InvalidInputError: when it gives something that is no partition, or leaves a state that is no JSON.
+        :raises InvalidInputError: when it gives something that is no partition, or leaves a state that is no JSON; or
+            the branch is not begun.
         :raises SupplierBusyError: while somebody else holds the source's lease.
         """
         coordinator = self._coordinator(context)
         root = CoordinationHook(self.coordination_conn_id).output_root(None)
         follow_up_what_is_left(coordinator, self.follow_up_rights.with_those_of(self.supplier, root))
         supplier = ruled_supplier(self.supplier, coordinator, self.rules, self.interval_from_key) or self.supplier
-        run = coordinator.run_supplier(supplier, self.clean_after)
+        run = coordinator.supplying.run(supplier, self.clean_after, branch_given(self.branch))
         if not run.ran:
             raise SupplierBusyError(self.source, run.rival, run.rival_until)
         coordinator.supplying.register_dag(self.dag_id)

@@ -72,7 +72,7 @@ class InProcessReports:
             self._memory.remember(*self.tenures.first_unfinished)
             log.info("Ended with %s", self.tenures.summary())
             raise
-        tell_outlets(self._context, self.tenures.done)
+        tell_outlets(self._context, self.tenures.done, coordinator)
 
     def _begin(self, key: str, fence: Fence) -> None:
         self.tenures.began(key, fence)

@@ -143,7 +143,7 @@ class Supervision:
             finished = self._finish(lease, watch, error)
         show_partition(context, watch.tenures.label)
         self._raise_for(lease, watch, finished)
-        tell_outlets(context, watch.tenures.done)
+        tell_outlets(context, watch.tenures.done, self._coordinator)
 
     def _finish(self, lease: Lease, watch: Watch, error: BaseException | None) -> _Finished:
         """End the tenures that the driver left open, unless it goes on without this task."""

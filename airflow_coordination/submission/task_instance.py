@@ -10,9 +10,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.names import compose_source
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
+
+    from airflow_coordination.leases.coordinator import SourceCoordinator
 
 
 _MEMORY: Final = "coordination"
@@ -113,11 +117,30 @@ MOST_KEYS = 1_000
 """The most keys in one asset event; Airflow keeps it as one value in its database."""
 
 
-def tell_outlets(context: Context, keys: Sequence[str]) -> None:
+def _showing(coordinator: SourceCoordinator, keys: Sequence[str]) -> Sequence[str]:
+    """Return those of some partitions that do not run aside, in a branch; all where the store says nothing."""
+    source = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    try:
+        return coordinator.branches.not_aside(source, keys)
+    except CoordinationError as error:
+        log.warning("Asset events may tell of what runs in a branch and does not show yet: %s", error)
+        return keys
+
+
+def tell_outlets(context: Context, keys: Sequence[str], coordinator: SourceCoordinator | None = None) -> None:
     """Let the asset events of this task carry the keys it completed or closed, as ``extra["partitions"]``.
 
     They stay plain events: consumers scheduled on the asset alone are not triggered by events with a partition.
+
+    :param coordinator: of the source. Partitions in a branch that does not show yet are left out: the event comes when
+        it shows. A task that has worked on none but such emits none.
     """
+    task = context["task"]
+    if coordinator is not None and task.outlets:
+        shown = _showing(coordinator, keys)
+        if keys and not shown:
+            task.outlets = []
+        keys = shown
     for outlet in context["task"].outlets:
         extra = context["outlet_events"][outlet].extra
         extra["partitions"] = list(keys[:MOST_KEYS])

@@ -49,6 +49,7 @@ NOT_LOADED = {
     "airflow_coordination.planning.timeline": HEAVY | {"fsspec", "rich"},
     "airflow_coordination.acknowledgments": HEAVY | {"fsspec"},
     "airflow_coordination.compaction": HEAVY | {"fsspec", "isodate", "rich"},
+    "airflow_coordination.branches": HEAVY | {"rich"},
     "airflow_coordination.outputs": HEAVY,
     "airflow_coordination.monitoring.owners": HEAVY,
     "airflow_coordination.sources": HEAVY | {"fsspec"},

@@ -10,10 +10,12 @@ from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
 from airflow_coordination.monitoring.waiting.idleness import Idleness
 from airflow_coordination.operators import (
+    BeginBranchOperator,
     CreatePartitionsOperator,
     LeasedPySparkOperator,
     LeasedSparkSubmitOperator,
     PlanCompactionOperator,
+    PublishBranchOperator,
 )
 from airflow_coordination.sensors import DatasetAvailableSensor, PartitionsSensor
 from airflow_coordination.sensors.partitions import RescheduleMemory
@@ -32,6 +34,8 @@ PATHS = {
     DatasetAvailableSensor: "sensors.dataset",
     DatasetTrigger: "triggers.dataset",
     PlanCompactionOperator: "operators.plan_compaction",
+    BeginBranchOperator: "operators.branches",
+    PublishBranchOperator: "operators.branches",
 }
 
 

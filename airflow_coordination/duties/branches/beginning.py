@@ -118,6 +118,8 @@ def look(
     view = coordinator.documents.view()
     chosen = _chosen(coordinator, view, selection, branch)
     found = list(selected(coordinator, chosen, view))
+    if not found and not chosen.nothing:
+        raise InvalidInputError("selection", str(chosen), "means no partition", "Name those that are to run again")
     kept = [each for each in found if not _stands_aside(view, each)]
     _check_begun_elsewhere(view, kept, branch)
     if not even_if_it_reopens:

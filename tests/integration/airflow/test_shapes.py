@@ -8,6 +8,7 @@ import boto3
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs.enabling import enabling_of
 from tests.docs.pages import PAGES, ROOT, label, steps
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
@@ -28,6 +29,7 @@ SHAPES = {
     "dags/flights.py": ("flights", "flights", "finished"),
     "dags/one_lease_each.py": ("one_lease_each", "sensors", "none_parked"),
     "dags/orders_stream.py": ("orders_stream", "orders", "none_parked"),
+    "dags/replace_a_month.py": ("replace_a_month", "flights", "publish"),
     "dags/spark_connect.py": ("spark_connect", "primes", "finished"),
     "dags/standing_source.py": ("standing_source", "pumps", "none_parked"),
     "dags/wake_on_claimable.py": ("wake_on_claimable", "meters", "none_parked"),
@@ -113,7 +115,11 @@ def documented(tmp_path, monkeypatch, store_url, streams):
 def test_a1_a_documented_dag_is_red_while_a_partition_is_parked(place, source, documented, run_dag):
     """A1: also when the task that works has failed."""
     _, name, last = SHAPES[place]
-    source(name).create_partitions(["waits"])
+    coordinator = source(name)
+    coordinator.create_partitions(["waits"])
+    if place == "dags/replace_a_month.py":
+        enabling_of(coordinator.store).enable_branches()
+        coordinator.create_partitions(["2013-01"])
     if name.startswith("~merged/"):  # what is merged is there
         source(name.removeprefix("~merged/"))
     dag = documented(place)

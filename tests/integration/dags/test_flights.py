@@ -56,6 +56,7 @@ def test_the_folder_loads_without_errors_and_with_the_expected_tasks(airflow):
         "one_lease_each",
         "orders_stream",
         "readings_report",
+        "replace_a_month",
         "spark_connect",
         "standing_source",
         "wake_on_claimable",

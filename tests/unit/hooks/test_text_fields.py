@@ -8,6 +8,7 @@ from airflow.sdk import DAG, task
 from airflow_coordination.compaction import CompactionConfig
 from airflow_coordination.leases import InvalidInputError
 from airflow_coordination.operators import (
+    BeginBranchOperator,
     CreatePartitionsOperator,
     LeasedPySparkOperator,
     LeasedSparkSubmitOperator,
@@ -46,6 +47,11 @@ def test_a13_our_fields_are_text_in_a_dag_with_native_objects(text):
         plan = PlanCompactionOperator(
             task_id="plan", of="{{ text }}", configs=[CompactionConfig("clean")], partition_prefix="{{ text }}"
         )
+        begin = BeginBranchOperator(
+            task_id="begin", keys=["{{ text }}"], key_prefix="{{ text }}", why="{{ text }}", **ours
+        )
+    begin.render_template_fields({"text": text})
+    assert (begin.keys, begin.key_prefix, begin.why, begin.source) == ([text], text, text, text)
     plan.render_template_fields({"text": text})
     assert (plan.of, plan.partition_prefix) == (text, text)
     for operator in operators:

@@ -6,7 +6,14 @@ import pytest
 
 from airflow_coordination.compaction import CompactionConfig
 from airflow_coordination.leases import InvalidInputError, Settings, SettingsError
-from airflow_coordination.operators import CreatePartitionsOperator, LeasedSparkSubmitOperator, PlanCompactionOperator
+from airflow_coordination.operators import (
+    BeginBranchOperator,
+    CreatePartitionsOperator,
+    LeasedSparkSubmitOperator,
+    PlanCompactionOperator,
+    PublishBranchOperator,
+)
+from airflow_coordination.operators.branches import branch_given
 from airflow_coordination.sensors import DatasetAvailableSensor, PartitionsSensor
 
 CONFIG = CompactionConfig("clean")
@@ -92,6 +99,14 @@ def available(**arguments):
             "period=datetime.timedelta(0): is zero",
         ),
         (
+            lambda: PublishBranchOperator(task_id="p", source="flights", branch=1, why="late data", check="no"),
+            "check='no': cannot be called. Give a function with one parameter, a BranchLook",
+        ),
+        (
+            lambda: branch_given("seven"),
+            "branch='seven': is no number of a branch. Give the number of a branch, such as begin.output['branch']",
+        ),
+        (
             lambda: CreatePartitionsOperator(task_id="c", source="flights", supplier=["a"]),
             "supplier=['a']: cannot be called. Give a function with one parameter, the global",
         ),
@@ -135,6 +150,8 @@ def test_parsing_opens_no_store_and_no_connection(tmp_path, monkeypatch):
     available()
     CreatePartitionsOperator(task_id="c", source="flights", supplier=lambda state: [], rules="clean")
     PlanCompactionOperator(task_id="p", of="flights", configs=[CONFIG])
+    BeginBranchOperator(task_id="b", source="flights", why="late data")
+    PublishBranchOperator(task_id="s", source="flights", branch=1, why="late data")
     LeasedSparkSubmitOperator.partial(task_id="p", source="flights", application="job.py").expand(hint=["a"])
     assert opened == []
 

@@ -203,9 +203,9 @@ def test_an_interval_means_those_of_which_rows_show_in_it(month: Month) -> None:
     assert [each.key for each in meant.partitions] == ["2013-01-02", "2013-01-03"]
     assert meant.interval == interval_of("interval", "2013-01-02/P2D")
     assert Selection.of(chosen.said) == chosen
-    assert [
-        each.key for each in look(month.c, Selection(interval="2013-01-02/P1D", dataset="other"))[1].partitions
-    ] == []
+    for nothing in (Selection(interval="2013-01-02/P1D", dataset="other"), Selection(prefix="2014")):
+        with pytest.raises(InvalidInputError, match="means no partition"):
+            look(month.c, nothing)
 
 
 def test_an_interval_that_would_cut_partitions_is_refused_and_names_them(month: Month) -> None:
