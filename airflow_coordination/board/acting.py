@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Final
+from typing import Any, Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
@@ -16,6 +16,7 @@ from airflow_coordination.board.action_models import (
     DryRunResult,
     Meant,
     Narrowing,
+    OfferedAction,
     Refusal,
     Sample,
 )
@@ -27,10 +28,16 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring import selection
 from airflow_coordination.monitoring.acting import TOLD, as_counted, at_stake, each, stamp
 from airflow_coordination.monitoring.selection import AT_ONCE, Filter, Selection
+from airflow_coordination.planning.view.view import BranchState
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionUpdateError
+from airflow_coordination.values.errors import (
+    BranchError,
+    OutcomeUnknownError,
+    PartitionNotFoundError,
+    PartitionUpdateError,
+)
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 ROWS: Final = 2_000
@@ -51,13 +58,14 @@ def dry_run(user: BaseUser, asked: DryRunRequest) -> DryRunResult:
 
     :raises NotVisibleError: when the user does not see such a source, or one of the partitions is not there.
     :raises MayNotActError: when the user may not change it.
-    :raises InvalidInputError: when the request names neither partitions nor a filter, or both.
+    :raises InvalidInputError: when the request names neither partitions nor a filter, or both, or a branch for what is
+        no reset.
     """
-    action = Action(asked.action)
+    action, told = Action(asked.action), _told(asked)
     with open_to_act(user, asked.store, asked.source) as (store, coordinator):
         found = _selected(coordinator, asked)
         matching, meant = asked.matching + found.matching, asked.meant + len(found.partitions)
-        tried = list(each(found.partitions, lambda one: coordinator.people.check_action(action, one)))
+        tried = list(each(found.partitions, lambda one: coordinator.people.check_action(action, one, **told)))
         refusals = [_refusal(one, error) for one, error in zip(found.partitions, tried, strict=True) if error]
         return DryRunResult(
             sentence=_sentence(coordinator.source, found, matching, meant),
@@ -68,6 +76,7 @@ def dry_run(user: BaseUser, asked: DryRunRequest) -> DryRunResult:
             samples=_samples(store, action, found),
             meant=[Meant(key=one.key, stamp=stamp(one)) for one in found.partitions],
             after=found.after,
+            locked_in=_locked_in(store, found.partitions, tried) if action is Action.RESET else None,
         )
 
 
@@ -76,14 +85,15 @@ def act(user: BaseUser, asked: ActionRequest) -> ActionResult:
 
     :raises NotVisibleError: when the user does not see such a source.
     :raises MayNotActError: when the user may not change it.
-    :raises InvalidInputError: when no reason is given.
+    :raises InvalidInputError: when no reason is given, or a branch for what is no reset.
     """
+    told = _told(asked)
     by, action = user.get_name() or user.get_id(), Action(asked.action)
     with open_to_act(user, asked.store, asked.source) as (_, coordinator):
 
         def do(meant: Meant) -> None:
             seen = as_counted(coordinator, action, meant.key, meant.stamp)
-            coordinator.people.act(action, seen.key, by, asked.why, seen)
+            coordinator.people.act(action, seen.key, by, asked.why, seen, **told)
 
         result = ActionResult(done=0, refusals=[])
         for meant, error in zip(asked.meant, each(asked.meant, do), strict=True):
@@ -111,6 +121,28 @@ def open_to_act(user: BaseUser, connection: str, source: str) -> Iterator[tuple[
         if not seen.may_act:
             raise MayNotActError
         yield store, coordinator_of(user, store, seen)
+
+
+def _told(asked: DryRunRequest | ActionRequest) -> dict[str, Any]:
+    """Return what an action is told beside its partition: the branch of a reset."""
+    if asked.branch is None:
+        return {}
+    if asked.action is not OfferedAction.RESET:
+        problem = f"is named for {asked.action}, which leaves a partition in its branch"
+        raise InvalidInputError("branch", asked.branch, problem, "Name a branch for a reset only")
+    return {"branch": asked.branch}
+
+
+def _locked_in(
+    store: PartitionStore, found: Sequence[Partition], tried: Sequence[CoordinationError | None]
+) -> int | None:
+    """Return the branch that has begun and that all of these run in, if resetting them out of it was refused."""
+    branches = {one.branch for one in found}
+    if len(branches) != 1 or not all(isinstance(error, BranchError) for error in tried):
+        return None
+    [number] = branches
+    begun = number is not None and view_for(store, found).state_of(number) is BranchState.BEGUN
+    return number if begun else None
 
 
 def _selected(coordinator: SourceCoordinator, asked: DryRunRequest) -> Selection:

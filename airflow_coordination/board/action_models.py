@@ -14,6 +14,7 @@ MOST_KEYS: Final = 25
 _Why = Annotated[str, Field(max_length=1000)]
 _Stamp = Annotated[str, Field(max_length=64)]
 _Text = Annotated[str, Field(min_length=1, max_length=2048)]
+_Branch = Annotated[int, Field(ge=1, le=2**53)]
 
 
 class OfferedAction(StrEnum):
@@ -46,6 +47,7 @@ class DryRunRequest(Sent):
     """A dry run of an action: on partitions by name, or on all that a filter finds.
 
     A large source is counted in portions: ``after``, ``matching`` and ``meant`` say how far the last one came.
+    ``branch`` is of a reset: the branch that has begun and that the partitions run in from then on.
     """
 
     store: str
@@ -56,6 +58,7 @@ class DryRunRequest(Sent):
     after: str | None = None
     matching: Annotated[int, Field(ge=0)] = 0
     meant: Annotated[int, Field(ge=0)] = 0
+    branch: _Branch | None = None
 
 
 class Meant(Sent):
@@ -89,7 +92,8 @@ class DryRunResult(BaseModel):
     """What would happen; nothing was changed.
 
     ``matching`` and the sentence count what earlier portions found, too; ``fit``, ``refused`` and ``meant`` are of this
-    portion. With ``after`` there is another one, and no sentence yet.
+    portion. With ``after`` there is another one, and no sentence yet. ``locked_in`` is the branch that all of these
+    run in, and that has begun: a reset out of it was refused, and one in it may be asked for.
     """
 
     sentence: str | None
@@ -100,15 +104,17 @@ class DryRunResult(BaseModel):
     samples: list[Sample]
     meant: list[Meant]
     after: str | None
+    locked_in: int | None = None
 
 
 class ActionRequest(Sent):
-    """An action and its reason, on partitions as they were counted."""
+    """An action and its reason, on partitions as they were counted; ``branch`` is of a reset."""
 
     store: str
     source: str
     action: OfferedAction
     why: _Why
+    branch: _Branch | None = None
     meant: Annotated[list[Meant], Field(min_length=1, max_length=MOST_KEYS)]
 
 

@@ -28,7 +28,17 @@ from airflow_coordination.board.detail import detail
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User
-from airflow_coordination.board.showing.models import ViewPage
+from airflow_coordination.board.showing import acting as of_view
+from airflow_coordination.board.showing import purging
+from airflow_coordination.board.showing.models import (
+    PurgeDryRunRequest,
+    PurgeDryRunResult,
+    ViewChangeRequest,
+    ViewChangeResult,
+    ViewDryRunRequest,
+    ViewDryRunResult,
+    ViewPage,
+)
 from airflow_coordination.board.showing.reading import view_page
 from airflow_coordination.board.source_models import SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
@@ -182,6 +192,24 @@ def pause_dry_run(user: User, asked: PauseDryRunRequest) -> PauseDryRunResult:
 def pause(user: User, asked: PauseRequest) -> PauseResult:
     """Pause or resume a whole source, only if nobody has since the user saw it."""
     return pausing.set_pause(user, asked)
+
+
+@routes.post(f"{API}/view/dry-run", dependencies=[SAME_ORIGIN])
+def view_dry_run(user: User, asked: ViewDryRunRequest) -> ViewDryRunResult:
+    """Say what a change of a branch, or of what is hidden, would do to what readers see; nothing is changed."""
+    return of_view.dry_run(user, asked)
+
+
+@routes.post(f"{API}/view/change", dependencies=[SAME_ORIGIN])
+def change_view(user: User, asked: ViewChangeRequest) -> ViewChangeResult:
+    """Publish or roll back a branch, hide or restore an interval, only if nobody has changed the view since."""
+    return of_view.change(user, asked)
+
+
+@routes.post(f"{API}/purge/dry-run", dependencies=[SAME_ORIGIN])
+def purge_dry_run(user: User, asked: PurgeDryRunRequest) -> PurgeDryRunResult:
+    """Say what a purge would delete of a dataset; it is carried out on the command line alone."""
+    return purging.dry_run(user, asked)
 
 
 @routes.get("/static/{name}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})

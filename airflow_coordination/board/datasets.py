@@ -63,7 +63,7 @@ def datasets(user: BaseUser, connection: str, source: str) -> Read[DatasetsPage]
             datasets=sorted([*known, *others], key=lambda each: each.dataset),
             all_looked_at=len(heads) < HEADS,
             groups=groups,
-            begun=begun(store, source, view),
+            begun=begun(store, seen, view),
             **_commands(store, source, sorted(bare)),
         )
         return Read(body, now)

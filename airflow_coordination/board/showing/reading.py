@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.reading import Read
+from airflow_coordination.board.showing import offering
 from airflow_coordination.board.showing.counting import BRANCHES
 from airflow_coordination.board.showing.models import BranchView, HiddenView, ViewPage
-from airflow_coordination.board.visibility import open_visible
+from airflow_coordination.board.visibility import VisibleSource, open_visible
 from airflow_coordination.outputs.heads.showing import view_document, view_of
 from airflow_coordination.planning.intervals import newest_first
+from airflow_coordination.planning.unused.deleting import BUFFER, RETAIN
 from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
+from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import ABSENT, BranchCounts
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
@@ -22,6 +26,8 @@ from airflow_coordination.values.names import check_key
 
 MOST_COUNTED: Final = 10
 """Branches that have begun of which one look counts how far they are, the newest."""
+_PURGING: Final = "It is being deleted, and cannot be restored."
+_RESTORABLE: Final = "It can be restored until a purge marks it, which with the default margins {}."
 _WAITS_FOR: Final = {
     BranchState.PUBLISHED: "Readers see it; it can be rolled back until it is final.",
     BranchState.FINAL: "Readers see it for good: what it hides may be emptied.",
@@ -38,41 +44,49 @@ def view_page(user: BaseUser, connection: str, source: str, dataset: str | None)
     """
     if dataset is not None:
         check_key(dataset, "dataset", MAX_DATASET_BYTES)
-    with open_visible(user, connection, source) as (store, _):
-        document = view_document(store, source)
+    with open_visible(user, connection, source) as (store, seen):
+        now, document = store.now(), view_document(store, source)
         view = view_of(document)
-        hidden = [each for each in view.hidden if dataset in (None, each.dataset)]
+        hidden = sorted(_hidden_of(view, dataset), key=lambda each: newest_first(each.interval))
+        kept = parts_of(store).documents is not None
         body = ViewPage(
-            kept=parts_of(store).documents is not None,
+            kept=kept,
             version=document.version if document else ABSENT,
             author=document.author if document else None,
             why=document.comment if document else None,
             changed_at=document.at if document else None,
-            branches=branch_views(store, source, view, reversed(view.branches)),
-            hidden=[hidden_view(each) for each in sorted(hidden, key=lambda each: newest_first(each.interval))],
+            branches=branch_views(store, seen, view, reversed(view.branches)),
+            hidden=[
+                _hidden(store, seen, each, now) for each in sorted(hidden, key=lambda each: newest_first(each.interval))
+            ],
+            offers=offering.of_dataset(store, source, dataset) if kept and seen.may_act else [],
+            typed=remedies.about(remedies.shell_of(store), "branches status", source),
         )
-        return Read(body, store.now())
+        return Read(body, now)
 
 
-def begun(store: PartitionStore, source: str, view: View) -> list[BranchView]:
+def begun(store: PartitionStore, seen: VisibleSource, view: View) -> list[BranchView]:
     """Return the branches that have begun, the newest first."""
-    return branch_views(store, source, view, (branch for branch in reversed(view.branches) if branch.begun))
+    return branch_views(store, seen, view, (branch for branch in reversed(view.branches) if branch.begun))
 
 
-def branch_views(store: PartitionStore, source: str, view: View, branches: Iterable[Branch]) -> list[BranchView]:
+def branch_views(
+    store: PartitionStore, seen: VisibleSource, view: View, branches: Iterable[Branch]
+) -> list[BranchView]:
     """Return branches with how far they are: those that wait for something are counted."""
     counted = {each.number for each in [each for each in view.branches if each.begun][-MOST_COUNTED:]}
     return [
-        branch_view(branch, BRANCHES.counts(store, source, branch.number) if branch.number in counted else None)
+        _branch(
+            store,
+            seen,
+            branch,
+            BRANCHES.counts(store, seen.identifier, branch.number) if branch.number in counted else None,
+        )
         for branch in branches
     ]
 
 
-def branch_view(branch: Branch, counts: BranchCounts | None) -> BranchView:
-    """Return one branch.
-
-    :param counts: how far its partitions are, where that was counted.
-    """
+def _branch(store: PartitionStore, seen: VisibleSource, branch: Branch, counts: BranchCounts | None) -> BranchView:
     return BranchView(
         number=branch.number,
         state=branch.state.value,
@@ -87,6 +101,7 @@ def branch_view(branch: Branch, counts: BranchCounts | None) -> BranchView:
         why=branch.why,
         at=branch.at,
         changed_at=branch.changed_at,
+        offers=offering.of_branch(store, seen.identifier, branch, counts) if seen.may_act else [],
     )
 
 
@@ -103,11 +118,17 @@ def _waits_for(branch: Branch, counts: BranchCounts | None) -> str:
         said.append(f"{counts.parked:,} parked")
     if counts.partitions < branch.expected:
         said.append(f"{branch.expected - counts.partitions:,} not in it any more")
+    if branch.retiring is not None:
+        said.append("others are still being retired in it")
     return f"{', '.join(said)}."
 
 
-def hidden_view(hidden: Hidden) -> HiddenView:
-    """Return one hidden interval."""
+def _hidden_of(view: View, dataset: str | None) -> Iterable[Hidden]:
+    return (each for each in view.hidden if dataset in (None, each.dataset))
+
+
+def _hidden(store: PartitionStore, seen: VisibleSource, hidden: Hidden, now: datetime) -> HiddenView:
+    until = None if hidden.purging else _restorable_until(hidden)
     return HiddenView(
         dataset=hidden.dataset,
         interval=str(hidden.interval),
@@ -117,5 +138,16 @@ def hidden_view(hidden: Hidden) -> HiddenView:
         since=hidden.since,
         by=hidden.by,
         why=hidden.why,
-        sentence="It is being deleted, and cannot be restored." if hidden.purging else "It can be restored.",
+        sentence=_PURGING if until is None else _restorable(until, now),
+        restorable_until=until,
+        offers=offering.of_hidden(store, seen.identifier, hidden) if seen.may_act else [],
     )
+
+
+def _restorable(until: datetime, now: datetime) -> str:
+    return _RESTORABLE.format("one may do now" if until <= now else f"none does before {until:%Y-%m-%d}")
+
+
+def _restorable_until(hidden: Hidden) -> datetime:
+    """Return until when no purge with the default margins takes an interval: both of them have to be over."""
+    return max(BUFFER.after(hidden.since), RETAIN.after(hidden.interval.end))

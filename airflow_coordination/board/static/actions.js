@@ -2,7 +2,7 @@
 
 import { post } from "./api.js";
 import { Field, named, useWork } from "./forms.js";
-import { Command, Key, Problem, Rows, StateBadge, h, visible } from "./parts.js";
+import { Command, Key, Problem, Rows, StateBadge, To, at, h, visible } from "./parts.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, HStack, Stack, Text } = globalThis.ChakraUI;
@@ -20,6 +20,7 @@ const added = (sum, part) => ({
   refusals: [...sum.refusals, ...part.refusals].slice(0, TOLD),
   samples: sum.samples.length ? sum.samples : part.samples,
   meant: [...sum.meant, ...part.meant],
+  locked_in: sum.meant.length && sum.locked_in !== part.locked_in ? null : part.locked_in,
 });
 
 /** Tries `asked` portion by portion, telling `tell` of each, as long as somebody `waits`. */
@@ -57,13 +58,18 @@ export function Actions({ offers, place: { store, source }, target }) {
 function Form({ asked, target, does, typed }) {
   const [why, setWhy] = useState("");
   const [error, setError] = useState("");
+  const [branch, setBranch] = useState(/** @type {number | null} */ (null));
   const { state, set, run, clear, waits } = useWork();
+  const tryIn = (into) => {
+    clear();
+    setBranch(into);
+    run(() => tryOut({ ...asked, ...narrowed(target, error), branch: into }, (found) => set({ found }), waits));
+  };
   const dryRun = (event) => {
     event.preventDefault();
-    clear();
-    run(() => tryOut({ ...asked, ...narrowed(target, error) }, (found) => set({ found }), waits));
+    tryIn(null);
   };
-  const goOn = () => run(() => carryOut({ ...asked, why }, state.found.meant, (result) => set({ result }), waits));
+  const goOn = () => run(() => carryOut({ ...asked, why, branch }, state.found.meant, (result) => set({ result }), waits));
   const { busy, found, result, problem } = state;
   return h(Stack, { borderWidth: 1, borderRadius: "md", p: 3, mt: 2, gap: 3, "aria-busy": Boolean(busy) },
     does && h(Text, null, `${does}.`),
@@ -74,11 +80,17 @@ function Form({ asked, target, does, typed }) {
       h(Button, { size: "sm", type: "submit", variant: "outline", disabled: busy }, "Dry run"))),
     h(Box, { "aria-live": "polite" },
       found && h(Found, { found, busy: busy && !result, action: asked.action }),
-      found && !found.after && found.meant.length > 0 && !result &&
-        h(Button, { size: "sm", mt: 2, colorPalette: "brand", disabled: busy || !why.trim(), onClick: goOn }, `${named(asked.action)} ${found.meant.length} partition(s)`),
+      found && !found.after && found.locked_in && !result && h(Locked, { number: found.locked_in, asked, busy, tryIn }),
+      found && !found.after && found.meant.length > 0 && !found.locked_in && !result &&
+        h(Button, { size: "sm", mt: 2, colorPalette: "brand", disabled: busy || !why.trim(), onClick: goOn }, `${named(asked.action)} ${found.meant.length} partition(s)${branch ? ` in branch ${branch}` : ""}`),
       result && h(Result, { result, action: asked.action, of: found.meant.length }),
       problem && h(Problem, { login: problem.login }, problem.message)));
 }
+
+/** What there is instead of a reset out of a branch that has begun. */
+const Locked = ({ number, asked: { store, source }, busy, tryIn }) => h(HStack, { wrap: "wrap", mt: 2, role: "group", "aria-label": "Instead" },
+  h(Button, { size: "sm", variant: "outline", disabled: busy, onClick: () => tryIn(number) }, `Dry run in branch ${number}`),
+  h(To, { to: at({ store, source, view: "branches" }) }, `Publish branch ${number}, or roll it back`));
 
 const narrowed = ({ keys, filter }, error) => (keys ? { keys } : { filter: { ...filter, ...(error ? { error_like: error } : {}) } });
 

@@ -1,7 +1,8 @@
 // Branches of a source, with what they wait for; and what is hidden of its datasets. Readers see what this says.
 
 import { useLive } from "./api.js";
-import { Empty, Read, Rows, To, When, at, h, visible } from "./parts.js";
+import { Changes, Purge } from "./changing.js";
+import { Command, Empty, Read, Rows, To, When, at, h, visible } from "./parts.js";
 
 const { Badge, Box, HStack, Heading, Stack, Text } = globalThis.ChakraUI;
 
@@ -23,14 +24,17 @@ export const Branches = ({ place: { store, source } }) => h(View, { here: { stor
 export const ViewOf = ({ here, dataset }) => h(View, { here, dataset });
 
 function View({ here, dataset = undefined }) {
-  return h(Read, useLive("view", { ...here, dataset }, () => PACE), ({ kept, branches, hidden }, { now }) => h(Stack, { gap: 4 },
+  return h(Read, useLive("view", { ...here, dataset }, () => PACE), ({ kept, branches, hidden, offers, typed }, { now }) => h(Stack, { gap: 4 },
     !kept && h(Empty, null, "This store keeps no branches, and nothing in it can be hidden."),
     kept && h(Part, { title: "Branches" },
       branches.length === 0 && h(Text, { color: "fg.muted" }, "There is none: readers see what each partition has published last."),
-      branches.map((branch) => h(Branch, { key: branch.number, branch, now }))),
+      branches.map((branch) => h(Branch, { key: branch.number, branch, here, now })),
+      branches.length > 0 && h(Command, { label: "The same as a command:", text: typed })),
     kept && h(Part, { title: "Hidden" },
       hidden.length === 0 && h(Text, { color: "fg.muted" }, "Nothing is hidden."),
-      hidden.length > 0 && h(HiddenRows, { hidden, named: dataset === undefined, now }))));
+      hidden.length > 0 && h(HiddenRows, { hidden, named: dataset === undefined, here, now }),
+      dataset !== undefined && h(Changes, { offers, here, about: { dataset }, label: "Hide" })),
+    kept && offers.length > 0 && h(Purge, { here, dataset, now })));
 }
 
 const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "sm", mb: 2 }, title), children);
@@ -39,8 +43,8 @@ const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": titl
 export const Waiting = ({ begun, here }) => (begun ?? []).map(({ number, interval, sentence }) => h(Text, { key: number, role: "note" },
   h(To, { to: at({ ...here, view: "branches" }) }, `Branch ${number}`), `${interval ? ` of ${interval}` : ""} is begun. ${visible(sentence)} Readers see none of it until it is published.`));
 
-function Branch({ branch, now }) {
-  const { number, state, interval, selection, sentence, by, why, at: since, changed_at: changed } = branch;
+function Branch({ branch, here, now }) {
+  const { number, offers, state, interval, selection, sentence, by, why, at: since, changed_at: changed } = branch;
   return h(Box, { as: "article", "aria-label": `Branch ${number}`, borderWidth: 1, borderRadius: "md", p: 3, mb: 2 },
     h(HStack, { wrap: "wrap", justify: "space-between" },
       h(HStack, null, h(Heading, { size: "sm" }, `Branch ${number}`), h(BranchState, { state })),
@@ -48,7 +52,8 @@ function Branch({ branch, now }) {
     h(Progress, branch),
     h(Text, null, visible(sentence)),
     h(Text, { color: "fg.muted", fontSize: "sm" }, `${visible(by)} began it `, h(When, { at: since, now }), `: “${visible(why)}”`,
-      changed !== since && [`; ${visible(state)} `, h(When, { key: "changed", at: changed, now })]));
+      changed !== since && [`; ${visible(state)} `, h(When, { key: "changed", at: changed, now })]),
+    h(Changes, { offers, here, about: { branch: number }, label: `Change branch ${number}` }));
 }
 
 /** How many partitions of a branch have completed, as a bar; nothing where it waits for none. */
@@ -61,10 +66,14 @@ function Progress({ expected, completed, parked, partitions }) {
   parts.map(([colour, value, name]) => h(Box, { key: name, colorPalette: colour, bg: "colorPalette.solid", width: `${(100 * Number(value)) / whole}%`, minWidth: "3px" })));
 }
 
-const HiddenRows = ({ hidden, named, now }) => h(Rows, { heads: [...(named ? ["Dataset"] : []), "Interval", "State", "Since", "By", "Why", "Until when"],
-  rows: hidden.map(({ dataset, interval, state, since, by, why, sentence }) => [`${dataset} ${interval} ${since}`, ...(named ? [visible(dataset)] : []),
-    h(Text, { as: "code", fontFamily: "mono", whiteSpace: "nowrap" }, interval), h(BranchState, { state }), h(When, { at: since, now }), visible(by),
-    h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(why)), visible(sentence)]) });
+const HiddenRows = ({ hidden, named, here, now }) => h(Rows, { heads: [...(named ? ["Dataset"] : []), "Interval", "State", "Since", "By", "Why", "Until when"],
+  rows: hidden.map((one) => [`${one.dataset} ${one.interval} ${one.since}`, ...(named ? [visible(one.dataset)] : []),
+    h(Text, { as: "code", fontFamily: "mono", whiteSpace: "nowrap" }, one.interval), h(BranchState, { state: one.state }), h(When, { at: one.since, now }), visible(one.by),
+    h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why)), h(Until, { ...one, here })]) });
+
+/** Until when it can be restored, and restoring it. */
+const Until = ({ sentence, offers, dataset, interval, here }) => h(Box, null, h(Text, null, visible(sentence)),
+  h(Changes, { offers, here, about: { dataset, interval }, label: `Restore ${interval}` }));
 
 /** What readers do not see of a chunk, and which branches would replace it: in words. */
 export const aside = ({ hidden, begun }) => [...(hidden ? [visible(hidden)] : []), ...(begun ?? []).map((number) => `in branch ${number}, begun`)];

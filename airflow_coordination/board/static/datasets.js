@@ -4,6 +4,7 @@
 import { useLive } from "./api.js";
 import { BranchState, ViewOf, Waiting, aside, marked } from "./branches.js";
 import { Command, Empty, Key, Problem, Read, Rows, To, When, Who, at, h, visible } from "./parts.js";
+import { bytes } from "./sizes.js";
 import { isUpkeep } from "./views.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
@@ -13,15 +14,6 @@ const PACE = 30_000; // milliseconds between two reads: a plan is made every few
 const STATES = ["fresh", "partly", "merged", "left out"];
 const COLOURS = Object.assign(Object.create(null), { fresh: "running", partly: "up_for_retry", merged: "success", "left out": "scheduled" });
 const colourOf = (state) => COLOURS[state] ?? "deferred";
-const UNITS = ["B", "kB", "MB", "GB", "TB", "PB"];
-
-/** Returns a number of bytes with three digits at most, in powers of 1,000. */
-export function bytes(number) {
-  if (typeof number !== "number") return "unknown";
-  const power = Math.min(UNITS.length - 1, Math.max(0, Math.floor(Math.log10(Math.max(1, number)) / 3)));
-  const amount = number / 1000 ** power;
-  return `${amount < 10 && power ? amount.toFixed(1) : Math.round(amount).toLocaleString()} ${UNITS[power]}`;
-}
 
 const count = (number) => (typeof number === "number" ? number.toLocaleString() : "unknown");
 

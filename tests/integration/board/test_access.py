@@ -20,6 +20,9 @@ BODIES = {
     "ActionRequest": {"action": "park", "why": "w", "meant": [{"key": "a-secret-key", "stamp": "of another day"}]},
     "PauseDryRunRequest": {"paused": True},
     "PauseRequest": {"paused": True, "why": "w", "stamp": ""},
+    "ViewDryRunRequest": {"action": "restore", "dataset": "clean", "interval": "2013-01/P1M"},
+    "ViewChangeRequest": {"action": "publish", "branch": 1, "why": "w", "stamp": ""},
+    "PurgeDryRunRequest": {"dataset": "clean"},
 }
 """What is sent beside store and source; a route with another body fails here until it is given one."""
 SCHEMA = create_app().openapi()

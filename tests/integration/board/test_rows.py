@@ -101,6 +101,7 @@ GETS = {
     "datasets": {},
     "dataset": {"dataset": "clean"},
     "dataset?after": {"dataset": "clean", "after": _MONTHS[200].place},
+    "view": {},
     "owners": {"limit": 1000},
     **{f"partition?key={key}": {"key": key} for key in ("k000000006", "k000000998", "k000000999", "k000025008")},
 }

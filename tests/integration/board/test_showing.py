@@ -163,12 +163,17 @@ def test_what_is_hidden_says_by_what_since_when_and_whether_it_comes_back(flight
     hide(flights, "2013-01-01/P1D")
     hide(flights, "2013-01-02/P1D", by="ana", why="wrong prices")
     hide(flights, "2013-01-02/P1D", dataset="rejected")
-    mark = lambda view: changing.purging(view, [each for each in view.hidden if each.by == "ana"])  # noqa: E731
+    mark = lambda view: changing.purging(view, [each for each in view.hidden if each.by == "ana"], NOW)  # noqa: E731
     flights.documents.change_view(mark, "killUnused", "older than 30 days")
     newer, older = get("view", dataset="clean")["hidden"]
     assert (newer["by"], newer["why"], newer["state"]) == ("ana", "wrong prices", "purging")
     assert newer["sentence"] == "It is being deleted, and cannot be restored."
     assert (older["by"], older["why"], older["state"]) == ("runRules", "dropBeforeByPeriod P18M", "hidden")
+    assert (newer["restorable_until"], newer["offers"], older["offers"]) == (None, [], [])
+    assert older["restorable_until"] == "2013-05-31T00:00:00Z"
+    assert (
+        older["sentence"] == "It can be restored until a purge marks it, which with the default margins one may do now."
+    )
     assert (older["since"], older["start"]) == ("2013-05-01T00:00:00Z", "2013-01-01T00:00:00Z")
     assert len(get("view")["hidden"]) == 3
     assert [one["hidden"] for one in get("datasets")["datasets"]] == [2]
@@ -189,7 +194,7 @@ def test_chunks_say_what_is_hidden_of_them_and_what_replaces_them(flights, get):
         "2013-01-01": (None, [1]),
         "none": (None, []),
     }
-    mark = lambda view: changing.purging(view, view.hidden[:1])  # noqa: E731
+    mark = lambda view: changing.purging(view, view.hidden[:1], NOW)  # noqa: E731
     flights.documents.change_view(mark, "killUnused", "w")
     assert [one["hidden"] for one in get("dataset", dataset="clean")["chunks"]][2] == "purging"
 
