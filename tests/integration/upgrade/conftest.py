@@ -12,7 +12,7 @@ import pytest
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb.client import make_client
 from tests.integration.dynamodb.engine import Engine
-from tests.integration.upgrade.frozen_packages import BEFORE, FIRST
+from tests.integration.upgrade.frozen_packages import BEFORE, FIRST, WITHOUT_VIEWS
 from tests.integration.upgrade.old_worker import Old, OldProcess
 
 Starts = Callable[[str], Old]
@@ -73,6 +73,13 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starts]:
 def before(before_package: Path) -> Iterator[Starts]:
     """Start workers of the version before."""
     with old_workers(before_package) as starts:
+        yield starts
+
+
+@pytest.fixture(scope="session")
+def viewless(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Starts]:
+    """Start workers of the last code that knows no views."""
+    with old_workers(WITHOUT_VIEWS.unpack(tmp_path_factory.mktemp("viewless"))) as starts:
         yield starts
 
 

@@ -1,4 +1,4 @@
-"""This package as it really was at two commits, each kept in an archive; nothing of them is today's code.
+"""This package as it really was at three commits, each kept in an archive; nothing of them is today's code.
 
 An archive holds what a worker without Airflow and Spark runs. ``python -m tests.integration.upgrade.frozen_packages``
 makes the archives anew from git, with times and owners that are always the same. They are unpacked before they run:
@@ -19,7 +19,8 @@ from typing import Final
 
 _FOLDER: Final = Path(__file__).parent / "frozen"
 _PACKAGE: Final = "airflow_coordination"
-_RUNS: Final = tuple(f"{_PACKAGE}/{name}" for name in ("__init__.py", "leases", "outputs", "stores"))
+_ROOMS: Final = ("leases", "outputs", "stores")
+_MORE: Final = ("planning", "protocol", "systems", "values")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +30,13 @@ class Frozen:
     :param schema: the schema that it writes.
     :param commit: in this repository's history.
     :param digest: SHA-256 of the archive that is kept.
+    :param rooms: what of the package is in it.
     """
 
     schema: int
     commit: str
     digest: str
+    rooms: tuple[str, ...] = _ROOMS
 
     @property
     def archive(self) -> Path:
@@ -58,7 +61,8 @@ class Frozen:
 
         :raises LookupError: when this clone has not got the commit.
         """
-        command = ["git", "-c", "safe.directory=*", "archive", "--format=tar", self.commit, *_RUNS]
+        runs = [f"{_PACKAGE}/{name}" for name in ("__init__.py", *self.rooms)]
+        command = ["git", "-c", "safe.directory=*", "archive", "--format=tar", self.commit, *runs]
         made = subprocess.run(command, cwd=_FOLDER.parents[3], capture_output=True, check=False)
         if made.returncode:
             raise LookupError(made.stderr.decode())
@@ -94,11 +98,19 @@ BEFORE: Final = Frozen(
     digest="6e9f8e8825095f194ee020d54cefecd00b994c3972ea8720d36ef09f0b1f4749",
 )
 """The version before this one: sources do not pause themselves, and owners name no Airflow."""
+WITHOUT_VIEWS: Final = Frozen(
+    schema=13,
+    commit="d50f16fcfd7c62aef8c2697eb1046b61bfc0d48e",
+    digest="977e6d60641d0edcdc36e59f81d8afed4ded6f41d53eacbf3dd57a09333b7c83",
+    rooms=(*_ROOMS, *_MORE),
+)
+"""The last code that knows no documents, no branches and no hidden intervals; it looks through overlays."""
+ALL: Final = (FIRST, BEFORE, WITHOUT_VIEWS)
 
 
 def main() -> None:
-    """Write both archives, and print their digests and sizes."""
-    for each in (FIRST, BEFORE):
+    """Write the archives, and print their digests and sizes."""
+    for each in ALL:
         content = each.made()
         each.archive.write_bytes(content)
         print(f"{each.archive.name}: {hashlib.sha256(content).hexdigest()}, {len(content):,} bytes")

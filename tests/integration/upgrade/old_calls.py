@@ -1,6 +1,6 @@
 """Calls of workers of older code: a line of JSON says which, and a line of JSON says what came of it.
 
-It runs beside nothing of today: the package that it imports is the frozen one, of schema 1 or of schema 9. A worker is
+It runs beside nothing of today: the package that it imports is the frozen one, of schema 1, 9 or 13. A worker is
 a number and the URL of its store; it keeps its leases by key from one call to the next.
 
 Usage: ``python old_calls.py``, then ``[1, "sqlite:///…", "acquire", ["k"]]`` and so on on standard input.
@@ -17,13 +17,18 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from airflow_coordination.leases.clock import SystemClock
-
 import airflow_coordination
 from airflow_coordination.leases import Block, CoordinationError, Fence, PartitionIdentifier, SourceCoordinator
 from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
+
+IN_PARTS = SCHEMA_VERSION >= 13
+"""Whether limits are settings, and what people do is a part of the coordinator."""
+if IN_PARTS:
+    from airflow_coordination.values.times import SystemClock
+else:
+    from airflow_coordination.leases.clock import SystemClock
 
 OWNER = "old/dag/run/task/0/1"
 PATIENCE = 60
@@ -51,7 +56,12 @@ class Calls:
         self._one = self._worker()
 
     def _worker(self, owner: str = OWNER, clock: SystemClock | None = None) -> Any:
-        return SourceCoordinator(open_store(self._url, clock=clock), "flights", owner, **_LIMITS)
+        store = open_store(self._url, clock=clock)
+        if not IN_PARTS:
+            return SourceCoordinator(store, "flights", owner, **_LIMITS)
+        from airflow_coordination.leases import Settings
+
+        return SourceCoordinator(store, "flights", owner, settings=Settings(**_LIMITS))
 
     def _kept(self, lease: Any) -> str | None:
         if lease is None:
@@ -107,7 +117,12 @@ class Calls:
         self._one.give_up(self._leases.pop(key))
 
     def reset(self, key: str) -> None:
-        self._one.reset(key, "ana", "again")
+        people = self._one.people if IN_PARTS else self._one
+        people.reset(key, "ana", "again")
+
+    def delete(self, key: str) -> None:
+        people = self._one.people if IN_PARTS else self._one
+        people.delete(key, "ana", "gone")
 
     def park(self, key: str, fence: str) -> None:
         self._one.park(key, "ana", "broken")
