@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.duties.branches.beginning import begin
-from airflow_coordination.duties.branches.look import BranchLook, look_at
+from airflow_coordination.duties.branches.look import BranchLook
 from airflow_coordination.duties.branches.selection import Selection
 from airflow_coordination.duties.branches.showing import partitions_of, publish
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
@@ -197,12 +197,19 @@ class PublishBranchOperator(TextFields):
                 self.why,
                 empty_missing=self.empty_missing,
                 check=self.check,
-                look=look_at,
+                look=_look,
             )
             self.log.info("Branch %d of source %s shows.", number, self.source)
         keys = [each.key for each in partitions_of(coordinator, number)]
         _tell_outlets(context, number, keys)
         return {"branch": number, "partitions": len(keys)}
+
+
+def _look(coordinator: SourceCoordinator, number: int) -> BranchLook:
+    """Return a look whose rows can be compared; what compares them is loaded when a check looks, and no sooner."""
+    from airflow_coordination.spark.branch_look import look_at
+
+    return look_at(coordinator, number)
 
 
 def _coordinator(operator: BeginBranchOperator | PublishBranchOperator, context: Context) -> SourceCoordinator:

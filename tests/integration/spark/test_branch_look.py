@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.duties.branches.look import Change, DatasetContents, KeyContents
+from airflow_coordination.duties.branches import showing
+from airflow_coordination.duties.branches.look import BranchLook, Change, DatasetContents, KeyContents
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs import OutputError
+from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.outputs.overlays import merged_source
+from airflow_coordination.protocol.beside.documents import VIEW
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark import Complete, drain, read_completed
 from airflow_coordination.spark.branch_look import look_at
@@ -234,6 +237,36 @@ def test_a_look_sees_what_readers_of_the_branch_see(spark, store, c, publish) ->
     assert sorted(map(tuple, read_completed(spark, **read).collect())) == promised
     assert look_at(c, branch).contents(spark) == look.contents(spark)
     assert {each.change for each in look.keys} == {Change.CHANGED}
+
+
+def test_a_check_that_raises_leaves_everything_as_it_was(spark, store, c, publish) -> None:
+    """One that reads the branch sees exactly what readers see afterwards."""
+    enabling_of(store).enable_branches()
+    publish(lambda key: spark.sql(f"select 1 as id, '{key}' as day"))
+    number = begun(c, DAYS[:2])
+    publish(lambda key: spark.sql(f"select {9 if key == DAYS[1] else 1} as id, '{key}' as day"))
+    read = {"store": store, "source": "s", "dataset": "d"}
+    promised: list[Any] = []
+
+    def check(look: BranchLook) -> None:
+        promised[:] = sorted(map(tuple, read_completed(spark, **read, branch=number).collect()))
+        [dataset] = look.contents(spark)
+        wrong = [each.key for each in dataset.different if each.key not in allowed]
+        if wrong:
+            raise ValueError(f"other rows in {wrong}")
+
+    def everything() -> tuple[Any, ...]:
+        return c.documents.newest(VIEW), list(store.heads("s|PARTITION")), list(c.partitions())
+
+    before, allowed = everything(), set()
+    seen = sorted(map(tuple, read_completed(spark, **read).collect()))
+    with pytest.raises(ValueError, match=DAYS[1]):
+        showing.publish(c, number, "ana", "it is right", check=check, look=look_at)
+    assert everything() == before
+    assert sorted(map(tuple, read_completed(spark, **read).collect())) == seen
+    allowed = {DAYS[1]}
+    showing.publish(c, number, "ana", "it is right", check=check, look=look_at)
+    assert sorted(map(tuple, read_completed(spark, **read).collect())) == promised != seen
 
 
 def _root(c: SourceCoordinator) -> Path:
