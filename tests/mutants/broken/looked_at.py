@@ -50,7 +50,8 @@ MUTANTS = (
         "a look is taken under two views",
         "duties.branches.look",
         "    return steadily(store, source, read)",
-        "    from airflow_coordination.outputs.heads.showing import read_view\n\n    return read(read_view(store, source))",
+        "    from airflow_coordination.outputs.heads.showing import read_view\n\n"
+        "    return read(read_view(store, source))",
         "S22: half of it is as of before a change, half as of after it",
         _look("a_view_that_changes_meanwhile_is_read_again"),
     ),
