@@ -9,6 +9,7 @@ from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.duties.follow_ups import told, understood
+from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.outputs.overlays import NONE
 from airflow_coordination.outputs.published import (
     DeadEnd,
@@ -18,6 +19,7 @@ from airflow_coordination.outputs.published import (
     starts_of,
     walks,
 )
+from airflow_coordination.planning.view.showing import may_show
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import PartitionStore, parts_of
@@ -66,7 +68,8 @@ def _look(store: PartitionStore, identifier: str, seen: _Seen, sample: int | Non
     except OutputError as error:
         seen.refused.append(error)
     heads = store.heads(identifier, limit=sample) if sample else every_head(store, identifier)
-    starts = starts_of(head for head in heads if head.kind == "files")
+    view = read_view(store, identifier)
+    starts = starts_of(head for head in heads if head.kind == "files" and may_show(view, head))
     dead_ends: list[DeadEnd] = []
     found = walks(starts, overlays, dead_ends, links=1 if sample else None)
     seen.manifests += len(manifests_in(found))

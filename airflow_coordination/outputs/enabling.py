@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import Enabling, PartitionStore, parts_of
 from airflow_coordination.protocol.remedies import of_store, shell_of
 from airflow_coordination.values.input_errors import InvalidKeyError, SettingsError, shown
-from airflow_coordination.values.names import UPKEEP, check_upkeep, split_source
+from airflow_coordination.values.names import UPKEEP, check_upkeep, split_dataset, split_source
 
 NAMED: Final = 10
 """How many names are said."""
@@ -63,5 +64,7 @@ def _users_names(store: PartitionStore) -> Iterator[str]:
         except InvalidKeyError:
             yield f"source {shown(source)}"
         datasets = (head.dataset for head in every_head(store, identifier) if head.blocks)
+        begun = read_view(store, identifier).next_number
         for dataset in sorted({each for each in datasets if each.startswith(UPKEEP)}):
-            yield f"dataset {shown(dataset)} of source {shown(source)}"
+            if (split_dataset(dataset)[0] or begun) >= begun:  # no branch of that number has ever been begun
+                yield f"dataset {shown(dataset)} of source {shown(source)}"

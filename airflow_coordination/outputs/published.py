@@ -18,7 +18,7 @@ from airflow_coordination.values.accounting import Accounting, AddedUp, together
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.names import (
     agreed_prefix,
-    check_key,
+    check_read,
     compose_merged,
     compose_source,
     split_source,
@@ -53,7 +53,7 @@ def published_manifests(
     :raises InvalidInputError: when there is no such branch.
     :raises OutputError: when a manifest is missing or was changed.
     """
-    check_key(dataset, "dataset", MAX_DATASET_BYTES)  # no dataset would be all of them
+    check_read(dataset, MAX_DATASET_BYTES)  # no dataset would be all of them
     identifier = source_identifier(store, source, partition_prefix)
 
     def read(view: View) -> tuple[Overlays, list[Start]]:
@@ -124,7 +124,7 @@ def published_accounting(
     :raises InvalidInputError: when the counts of one are corrupt.
     :raises InvalidKeyError: when the source or dataset is no text.
     """
-    check_key(dataset, "dataset", MAX_DATASET_BYTES)
+    check_read(dataset, MAX_DATASET_BYTES)
     identifier = source_identifier(store, source, partition_prefix)
 
     def read(view: View) -> list[Accounting | None]:

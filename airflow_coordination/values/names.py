@@ -163,6 +163,20 @@ def split_dataset(stored: str) -> tuple[int | None, str]:
     return None, stored
 
 
+def check_read(dataset: object, limit: int) -> str:
+    """Return the name of a dataset that somebody wants to read, if it is not how a branch's head records are stored.
+
+    :raises InvalidKeyError: when it is, or no store can hold it.
+    """
+    checked = check_key(dataset, "dataset", limit)
+    branch, name = split_dataset(checked)
+    if branch is not None:
+        problem = f"is how the store keeps what branch {branch} has published to {shown(name)}"
+        remedy = f"Name {shown(name)}; read_completed(branch={branch}) reads it before it is published"
+        raise InvalidKeyError("dataset", dataset, problem, remedy)
+    return checked
+
+
 def dataset_in_words(stored: str) -> str:
     """Return the dataset of a head record as people are told of it: ``clean``, or ``clean, in branch 7``."""
     branch, dataset = split_dataset(stored)

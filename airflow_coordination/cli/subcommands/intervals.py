@@ -10,11 +10,16 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.outputs.heads.pages import head_pages
+from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.planning.intervals import Interval, parse_interval
 from airflow_coordination.planning.keys import check_pattern, interval_from_key
+from airflow_coordination.planning.view.showing import branch_of
+from airflow_coordination.planning.view.view import BranchState
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import branch_dataset, check_read
 
 SHOWN: Final = 20
 Said = tuple[HeadRecord, Interval]
@@ -67,17 +72,22 @@ def _found(context: CommandContext, args: Namespace) -> tuple[list[Said], int, i
 
 
 def _told(context: CommandContext, args: Namespace) -> Iterator[tuple[HeadRecord, Interval | None]]:
-    identifier = source_identifier(context.store, args.source, args.partition_prefix)
-    if args.interval:
-        said = parse_interval("interval", args.interval)
-        yield from ((head, said) for head in context.store.heads(identifier, args.dataset, args.key))
-        return
-    pattern = check_pattern("from_key", args.from_key)
-    for page in head_pages(context.store, identifier, args.dataset):
-        yield from ((head, interval_from_key(pattern, head.key)) for head in page)
+    """Yield each head record of the dataset, those of branches that may show among them, with its interval."""
+    check_read(args.dataset, MAX_DATASET_BYTES)
+    store, said = context.store, parse_interval("interval", args.interval) if args.interval else None
+    pattern = check_pattern("from_key", args.from_key) if said is None else ""
+    identifier = source_identifier(store, args.source, args.partition_prefix)
+    view = read_view(store, identifier)
+    numbers = [each.number for each in view.branches if each.state is not BranchState.ROLLED_BACK]
+    for stored in (args.dataset, *(branch_dataset(number, args.dataset) for number in numbers)):
+        if said is not None:
+            yield from ((head, said) for head in store.heads(identifier, stored, args.key))
+            continue
+        for page in head_pages(store, identifier, stored):
+            yield from ((head, interval_from_key(pattern, head.key)) for head in page)
 
 
 def _row(head: HeadRecord, interval: Interval) -> Row:
     start, end = head.interval_start, head.interval_end
     was = None if start is None or end is None else str(Interval(start, end))
-    return {"key": head.key, "rows": head.rows, "interval": str(interval), "was": was}
+    return {"key": head.key, "rows": head.rows, "interval": str(interval), "was": was, "branch": branch_of(head)}

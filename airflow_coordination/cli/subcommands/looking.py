@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
@@ -27,6 +27,7 @@ from airflow_coordination.monitoring.summaries import Line, lines, summary
 from airflow_coordination.monitoring.throughput import lately
 from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.outputs.published import published_accounting
+from airflow_coordination.planning.view.showing import unseen
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
@@ -36,7 +37,14 @@ from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.errors import PartitionNotFoundError
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import InvalidInputError, shown
-from airflow_coordination.values.names import agreed_prefix, check_limit, compose_source, split_source
+from airflow_coordination.values.names import (
+    agreed_prefix,
+    check_limit,
+    compose_source,
+    dataset_in_words,
+    split_dataset,
+    split_source,
+)
 from airflow_coordination.values.status import PartitionStatus
 
 
@@ -105,7 +113,7 @@ def show(context: CommandContext, args: Namespace) -> None:
         rows.append({"field": "accounting", "value": UNREADABLE})
     elif partition.accounting is not None:
         rows.append({"field": "accounting", "value": partition.accounting.to_json()})
-    rows += [{"field": f"published {head.dataset}", "value": _told(head)} for head in _published(context, partition)]
+    rows += list(_published(coordinator, partition))
     if partition.on_parked is not None and not partition.parked:
         rows.append({"field": "to do when parked", "value": partition.on_parked})
     rows += [
@@ -119,8 +127,15 @@ def show(context: CommandContext, args: Namespace) -> None:
     print_rows(rows, args.output)
 
 
-def _published(context: CommandContext, partition: Partition) -> Sequence[HeadRecord]:
-    return context.store.heads(partition.source, key=partition.key, limit=MOST_HEADS)
+def _published(coordinator: SourceCoordinator, partition: Partition) -> Iterator[Row]:
+    """Yield what a partition has published, in branches, too, and why readers do not see it, where that is so."""
+    heads = coordinator.store.heads(partition.source, key=partition.key, limit=MOST_HEADS)
+    view = coordinator.documents.view()
+    for head in heads:
+        alike = [each for each in heads if split_dataset(each.dataset)[1] == split_dataset(head.dataset)[1]]
+        why = unseen(view, head, alike) if head.blocks else None
+        told = f"{_told(head)}; readers do not see it: {why}" if why else _told(head)
+        yield {"field": f"published {dataset_in_words(head.dataset)}", "value": told}
 
 
 def _told(head: HeadRecord) -> str:

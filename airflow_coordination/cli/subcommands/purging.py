@@ -16,6 +16,7 @@ from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.protocol.remedies import command, shell_of
 from airflow_coordination.systems.objects.storage import StoredFile, join, normal_root
 from airflow_coordination.values.input_errors import printable, shown
+from airflow_coordination.values.names import dataset_in_words
 
 NAMED = 20
 _WAITS = {
@@ -84,7 +85,7 @@ def _tell(found: ToPurge) -> None:
         say(f"{entry.interval} of {shown(entry.dataset)} is marked, from where on nobody can restore it.")
     reasons: dict[str, list[str]] = {}
     for each in found.heads:
-        reasons.setdefault(each.why, []).append(f"{shown(each.head.key)} of {each.head.dataset}")
+        reasons.setdefault(each.why, []).append(f"{shown(each.head.key)} of {dataset_in_words(each.head.dataset)}")
     for why, heads in reasons.items():
         more = f" and {len(heads) - NAMED} more" if len(heads) > NAMED else ""
         say(f"{', '.join(heads[:NAMED])}{more}: {printable(why)}.")

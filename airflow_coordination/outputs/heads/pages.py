@@ -8,7 +8,7 @@ from typing import Any
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError
-from airflow_coordination.values.names import partition_label
+from airflow_coordination.values.names import dataset_in_words, partition_label
 from airflow_coordination.values.times import Span
 
 PAGE = 10_000
@@ -37,7 +37,7 @@ def _check_kind(head: HeadRecord) -> None:
     if head.kind != "files":
         raise OutputError(
             f"read the output of {partition_label(head.source, head.key)}",
-            f"head record of dataset {head.dataset!r}",
+            f"head record of dataset {dataset_in_words(head.dataset)!r}",
             f"is of kind {head.kind!r}, not files",
             "Update this package",
         )

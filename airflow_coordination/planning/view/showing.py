@@ -67,6 +67,29 @@ def seen(view: View, heads: Iterable[HeadRecord]) -> HeadRecord | None:
     return None if found is None or hiding(view, found) else found
 
 
+def may_show(view: View, head: HeadRecord) -> bool:
+    """Return whether readers see a head record or may come to see it: not if it is of a branch that was rolled back."""
+    branch = branch_of(head)
+    return branch is None or view.state_of(branch) is not BranchState.ROLLED_BACK
+
+
+def unseen(view: View, head: HeadRecord, heads: Iterable[HeadRecord]) -> str | None:
+    """Return in words why readers do not see a head record, ``None`` if they do.
+
+    :param heads: all that its partition has of its dataset.
+    """
+    branch = branch_of(head)
+    if branch is not None and not _counts(head, set(view.shown)):
+        return f"branch {branch} is {view.state_of(branch)}"
+    shows = newest(view, heads)
+    if shows is not None and shows != head:
+        other = branch_of(shows)
+        return f"what tenure {shows.token} published {'' if other is None else f'in branch {other} '}takes its place"
+    if (entry := hiding(view, head)) is not None:
+        return f"{entry.interval} is {entry.state}, by {entry.by}: {entry.why}"
+    return None
+
+
 def as_if_published(view: View, number: int) -> View:
     """Return the view as it would be if a branch that has begun were published now, with everything else as it is.
 
