@@ -328,6 +328,15 @@ ROWS: Final = (
         ),
         "a tenth: ten thousand files in a note, two requests to S3 of a hundred, a listing of a hundred thousand",
     ),
+    LeftOut(
+        "rules of branches, each left out of a run",
+        ("tests/branching/test_virtual.py",),
+        "one of six; a run with all of them always",
+        turns={
+            name: rf"sees_that_it_is_missing\[{name}\]"
+            for name in ("token", "again", "locked", "same", "all", "rolled back")
+        },
+    ),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
 )
 

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -115,10 +115,10 @@ def run_process(spec: MergingSpec) -> None:
         while (spec.directory / "running").exists() and os.getppid() == parent:
             with suppress(*EXPECTED):
                 actor.do()
-            _leave(tools.found, spec.found)
+            leave(tools.found, spec.found)
 
 
-def _leave(found: Findings, path: Path) -> None:
+def leave(found: Findings, path: Path) -> None:
     """Write what was seen, so that who is killed has said it."""
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(json.dumps([found.counts, found.broken]))
@@ -132,6 +132,8 @@ class MergingRun(Run):
     :param directory: where the processes write.
     """
 
+    how_many: Mapping[str, int] = HOW_MANY
+
     def __init__(self, setup: FaultyStoreSetup, directory: Path, seed: int, rule: str | None) -> None:
         self.setup, self.directory, self.seed = setup, directory, seed
         self.draw = random.Random(seed)
@@ -144,11 +146,11 @@ class MergingRun(Run):
 
     def _start_all(self) -> None:
         """Start everybody, and wait until all are at work."""
-        for role, number in HOW_MANY.items():
+        for role, number in self.how_many.items():
             for each in range(number):
                 self.supervisor.start(role, f"{role}{each}")
         deadline = time.monotonic() + PATIENCE
-        while len(list((self.directory / "found").glob("*.json"))) < sum(HOW_MANY.values()):
+        while len(list((self.directory / "found").glob("*.json"))) < sum(self.how_many.values()):
             assert time.monotonic() < deadline, "the processes do not start"
             self.supervisor.watch(time.monotonic() + 0.05)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, ClassVar, Final
 
 from greenlet import getcurrent
 
@@ -22,7 +23,7 @@ from tests.simulation.stores import MakeStore
 from tests.simulation.world import Process
 from tests.upkeep import Dataset
 
-STOPPED: Final = "COMPACTOR_STOPPED"
+STOPPED: Final = "STOPPED_PAST_ITS_LEASE"
 """Past its lease, beside what meets a message."""
 _HOW_MANY: Final = {"publisher": 3, "compactor": 3, "collector": 1, "reader": 2}
 
@@ -48,6 +49,11 @@ class MergingSetup(Setup):
     :param root: of all output.
     """
 
+    roles: ClassVar[Mapping[str, Any]] = ROLES
+    how_many: ClassVar[Mapping[str, int]] = _HOW_MANY
+    victims: ClassVar[Collection[str]] = ("compactor",)
+    """Roles that are stopped past their leases."""
+
     def __init__(self, seed: int, make_store: MakeStore, root: str) -> None:
         super().__init__(seed, make_store)
         self.root = root
@@ -64,7 +70,7 @@ class MergingSetup(Setup):
         )
         self.of_groups = MemoryLog(lambda: self.world.time)
         self.truth, self.readers, self.found = TruthInMemory(), ReadersInMemory(), Findings()
-        self.compactors: dict[str, Process] = {}
+        self.stoppable: dict[str, Process] = {}
         self._second_epoch = self.world.time + self.length * self.draw.uniform(0.2, 0.8)
 
     def epoch(self) -> int:
@@ -90,8 +96,8 @@ class Running:
         self._process, self._tools = setup.tools(task, role)
         self._process.when_killed = self._again
         self._process.spawn(self._main)
-        if role == "compactor":
-            setup.compactors[task] = self._process
+        if role in setup.victims:
+            setup.stoppable[task] = self._process
 
     def _again(self) -> None:
         if self._setup.running:
@@ -99,7 +105,7 @@ class Running:
             self._setup.world.after(later, lambda: Running(self._setup, self._role, self._task))
 
     def _main(self) -> None:
-        actor = ROLES[self._role](self._tools)
+        actor = self._setup.roles[self._role](self._tools)
         STEPS[getcurrent()] = lambda: self._process.sleep(self._setup.draw.random() * 0.3)
         try:
             while self._setup.running:
@@ -118,12 +124,17 @@ class Finisher:
     def __init__(self, setup: MergingSetup) -> None:
         self._setup = setup
         process, self._partitions = setup.tools("finisher", "reader")
-        _, self._groups = setup.tools("finisher", "compactor")
+        self._prepare()
         process.spawn(self._main)
 
-    def _main(self) -> None:
+    def _prepare(self) -> None:
+        _, self._groups = self._setup.tools("finisher", "compactor")
+
+    def _end_all(self) -> None:
         for each in (self._partitions, self._groups):
             self._end(each)
+
+    def _look(self) -> None:
         tools = self._partitions
         collector, reader = Collector(tools), Reader(tools)
         reader.do()
@@ -131,6 +142,10 @@ class Finisher:
             collector.do()
             reader.do()
         self._setup.found.broken += left_behind(tools)
+
+    def _main(self) -> None:
+        self._end_all()
+        self._look()
         self._setup.finished = True
 
     def _end(self, tools: Tools) -> None:
@@ -154,26 +169,26 @@ def simulate(seed: int, make_store: MakeStore, rule: str | None = None) -> Repor
             setup.clear()
 
 
-def run_phases(setup: MergingSetup) -> None:
+def run_phases(setup: MergingSetup, finisher: type[Finisher] = Finisher) -> None:
     """Let everybody work under faults, then the finisher without."""
-    for role, number in _HOW_MANY.items():
+    for role, number in setup.how_many.items():
         for each in range(number):
             Running(setup, role, f"{role}{each}")
-    _stop_compactors(setup)
+    _stop_some(setup)
     setup.world.run(setup.end)
     setup.running, setup.weather.calm = False, True
     setup.world.run(setup.end + SETTLING)
-    Finisher(setup)
+    finisher(setup)
     setup.world.run(setup.end + SETTLING + PATIENCE)
 
 
-def _stop_compactors(setup: MergingSetup) -> None:
+def _stop_some(setup: MergingSetup) -> None:
     """Stop one of them past its lease, again and again."""
     lease, draw = setup.settings.ownership_timeout.total_seconds(), setup.draw
 
     def stop() -> None:
         if setup.running:
-            draw.choice(list(setup.compactors.values())).stop(lease * draw.uniform(1.05, 3))
+            draw.choice(list(setup.stoppable.values())).stop(lease * draw.uniform(1.05, 3))
             setup.found.counts[STOPPED] += 1
             setup.world.after(lease * draw.uniform(0.2, 2), stop)
 

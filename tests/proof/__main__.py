@@ -2,7 +2,8 @@
 
 It goes on where the last time ended; --page only writes the page, --only simulation:in_memory runs one part alone.
 --only rest runs what CI tries in part, --only "rest:crash points" one row of it, and writes its table on the page;
-so do --only plain and --only plain:supply with the mutants of plain modules, and --only merging:postgresql.
+so do --only plain and --only plain:supply with the mutants of plain modules, --only merging:postgresql and
+--only branching:postgresql.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def main() -> int:
         "--only",
         action="append",
         metavar="PART",
-        help="mutants, model, plain[:MODULE], rest[:ROW], simulation:STORE, processes:STORE, merging:STORE",
+        help="mutants, model, plain[:MODULE], rest[:ROW]; simulation, processes, merging or branching :STORE",
     )
     parser.add_argument("--ledger", type=Path, default=LEDGER, help=f"what was run so far ({LEDGER})")
     parser.add_argument("--page", action="store_true", help="only write the page")
@@ -77,7 +78,8 @@ def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
     elif kind == "model":
         parts.model(seconds * (1 if alone else parts.MODEL_SHARE), ledger, say)
     else:
-        run = {"simulation": parts.simulation, "processes": parts.processes, "merging": parts.merging}[kind]
+        runs = {"simulation": parts.simulation, "processes": parts.processes}
+        run = (runs | {"merging": parts.merging, "branching": parts.branching})[kind]
         run(store, seconds * (1 if alone else parts.STORES[kind][store]), ledger, say)
 
 
@@ -85,7 +87,7 @@ def _is_broken(ledger: Ledger) -> bool:
     simulated = (line["broken"] for store in parts.STORES["simulation"] for line in ledger.lines(f"simulation {store}"))
     real = (
         line["violations"]
-        for kind in ("processes", "merging")
+        for kind in ("processes", "merging", "branching")
         for store in parts.STORES[kind]
         for line in ledger.lines(f"{kind} {store}")
     )

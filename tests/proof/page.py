@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -18,7 +18,6 @@ from tests.proof.parts import STORES
 from tests.simulation.faults import Fault
 
 PAGE: Final = Path("docs/reliability.md")
-_GROUPS: Final = tuple(STORES["merging"])
 _CONTENDED: Final = ("refused", "unknown", "partitions")
 LIBRARIES: Final = ("sqlalchemy", "psycopg", "boto3", "greenlet", "hypothesis")
 HEAD: Final = """# Reliability, in figures
@@ -68,6 +67,20 @@ does it with real processes; with `--without walk`, `filter` or `stop` the same 
 On the way runs on PostgreSQL, SQLite and DynamoDB reported directories that nobody needs, and the check was at fault:
 blocks that a parked partition has saved stay for its next tenure. Those runs are not among the figures; the two seeds
 (3 on SQLite, 7 on DynamoDB) were run again.
+"""
+BRANCHING: Final = """
+## While branches show
+
+Three publishers (replace, append, reset, retract), two people who begin branches, reset into them, retire, publish,
+make final and roll back, one who hides, restores and purges, a collector without a margin, and readers. All but the
+readers are stopped past their leases, and people use the product's own commands. A reader looks at the view and at all
+head records before and after it reads; of each partition it must find the rows of the last publication that counts
+under one and the same view, whole branches or nothing of them (S22), and what the head records name must be what was
+published into that branch (S12). What shows may hide nothing newer, nothing may be added out of readers' sight,
+nobody may publish in a branch that was rolled back, and what is emptied may be seen by nobody ever again (S23).
+`python -m tests.branching --store in_memory --seed 17` shows one seed, `--store postgresql --seconds 60` does it with
+real processes; with `--without token`, `again`, `locked`, `same`, `all` or `"rolled back"` the same run finds
+what that rule prevents.
 """
 MUTANTS: Final = """
 ## The checks themselves
@@ -127,6 +140,7 @@ def _sections(ledger: Ledger, before: str) -> Iterable[str]:
     yield REAL
     yield from _real(ledger)
     yield from _merging(ledger, before)
+    yield from _branching(ledger, before)
     yield MUTANTS
     yield from _last(ledger, "mutants", _mutants)
     yield from _plain(ledger, before)
@@ -195,21 +209,43 @@ _MERGED: Final = {
     "reads": ("reads",),
 }
 """Columns, and what actors call it."""
+_BRANCHED: Final = {
+    "publications": ("published",),
+    "branches begun": ("branches begun",),
+    "shown": ("branches published",),
+    "rolled back": ("branches rolled back",),
+    "hidden": ("hidden",),
+    "head records emptied": ("head records emptied",),
+    "refused by a branch": ("endings refused by a branch", "resets refused by a branch"),
+    "reads": ("reads",),
+}
 
 
 def _merging(ledger: Ledger, before: str) -> Iterable[str]:
-    heads = ("store of groups", "operations", "faults", *_MERGED, "violations", "commit")
     yield MERGING
-    yield _table(heads, *(_merging_row(store, list(ledger.lines(f"merging {store}")), before) for store in _GROUPS))
+    yield _beside("merging", "groups on", _MERGED, ledger, before)
 
 
-def _merging_row(store: str, lines: list[Line], before: str) -> tuple[object, ...]:
+def _branching(ledger: Ledger, before: str) -> Iterable[str]:
+    yield BRANCHING
+    yield _beside("branching", "branches on", _BRANCHED, ledger, before)
+
+
+Columns = Mapping[str, Sequence[str]]
+
+
+def _beside(kind: str, word: str, columns: Columns, ledger: Ledger, before: str) -> str:
+    heads = (f"store of {word.removesuffix(' on')}", "operations", "faults", *columns, "violations", "commit")
+    named = {store: list(ledger.lines(f"{kind} {store}")) for store in STORES[kind]}
+    return _table(heads, *(_beside_row(f"{word} {store}", lines, columns, before) for store, lines in named.items()))
+
+
+def _beside_row(named: str, lines: list[Line], columns: Columns, before: str) -> tuple[object, ...]:
     """Return the figures of all runs; those that stand on the page where this ledger has none."""
-    named = f"groups on {store}"
     if not lines:
         known = re.search(rf"^\| {re.escape(named)} \| (.*) \|$", before, re.MULTILINE)
-        return (named, *(known[1].split(" | ") if known else ("not run yet", *[""] * (len(_MERGED) + 3))))
-    done = (sum(line["counts"].get(name, 0) for line in lines for name in names) for names in _MERGED.values())
+        return (named, *(known[1].split(" | ") if known else ("not run yet", *[""] * (len(columns) + 3))))
+    done = (sum(line["counts"].get(name, 0) for line in lines for name in names) for names in columns.values())
     figures = (_sum(lines, "operations"), _faults(lines).total(), *done)
     broken, made = sum(len(line["violations"]) for line in lines), f"`{lines[-1]['code']}` ({lines[-1]['at'][:10]})"
     return (named, *(f"{figure:,}" for figure in figures), broken, made)
@@ -290,7 +326,8 @@ def _versions(ledger: Ledger) -> Iterable[str]:
 
 
 ALONE: Final = {
-    "merging": (_merging, "\n## The checks themselves"),
+    "branching": (_branching, "\n## The checks themselves"),
+    "merging": (_merging, "\n## While branches show"),
     "plain": (_plain, "\n## The model"),
     "rest": (_rest, "\n## Versions"),
 }

@@ -8,10 +8,11 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from tests.branching.batch import run as branch
 from tests.left_out import LeftOut, digest_of
 from tests.merging.batch import Tally as Merged
 from tests.merging.batch import run as merge
@@ -28,7 +29,7 @@ SLICE: Final = 240.0
 NOTE_EVERY: Final = 60.0
 """Seconds of simulation that an interruption may cost."""
 PROCESSES: Final = ("postgresql",)
-"""Where groups merge on real processes; elsewhere they do in virtual time."""
+"""Where groups merge, and branches show, on real processes; elsewhere they do in virtual time."""
 Say = Callable[[str], object]
 
 
@@ -66,24 +67,35 @@ def processes(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
 
 def merging(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
     """Let groups merge beside publishers and a collector, with seeds that were not run yet."""
-    part = f"merging {store}"
+    _beside("merging", merge, store, seconds, ledger, say)
+
+
+def branching(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
+    """Let branches show and intervals be hidden beside publishers and a collector, with seeds that were not run yet."""
+    _beside("branching", branch, store, seconds, ledger, say)
+
+
+def _beside(
+    kind: str, run: Callable[..., Iterator[Merged]], store: str, seconds: float, ledger: Ledger, say: Say
+) -> None:
+    part = f"{kind} {store}"
     first = max((line["first"] + line["seeds"] for line in ledger.lines(part)), default=0)
     ends = time.monotonic() + seconds
     while (left := ends - time.monotonic()) > (30 if store in PROCESSES else 0):
         if store in PROCESSES:
-            figures = {"first": first, "seeds": 1, **_merged(min(SLICE, left), first)}
+            figures = {"first": first, "seeds": 1, **_on_processes(kind, min(SLICE, left), first)}
         else:
-            found = sum(merge(store, first, sys.maxsize, min(NOTE_EVERY, left), JOBS), start=Merged(store, first))
+            found = sum(run(store, first, sys.maxsize, min(NOTE_EVERY, left), JOBS), start=Merged(store, first))
             figures = {**vars(found), "violations": [f"seed {seed}: {what}" for seed, what in found.broken]}
         first += figures["seeds"]
         ledger.add(part, figures)
         say(f"{figures['operations']:,} operations, {sum(figures['faults'].values()):,} faults")
 
 
-def _merged(seconds: float, seed: int) -> dict[str, Any]:
+def _on_processes(kind: str, seconds: float, seed: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as scratch:
         report = Path(scratch) / "report"
-        command = [sys.executable, "-m", "tests.merging", "--store", "postgresql", "--json", str(report)]
+        command = [sys.executable, "-m", f"tests.{kind}", "--store", "postgresql", "--json", str(report)]
         subprocess.run([*command, "--seconds", f"{seconds:.0f}", "--seed", str(seed + 1)], check=False)
         if not report.exists():
             raise RuntimeError(f"the processes left no report; run it again: {' '.join(command)}")
@@ -156,9 +168,10 @@ def rest(row: LeftOut, ledger: Ledger, say: Say) -> None:
 
 
 STORES: Final[Mapping[str, Mapping[str, float]]] = {
-    "simulation": {"in_memory": 0.32, "sqlite": 0.09, "dynamodb": 0.09},
+    "simulation": {"in_memory": 0.26, "sqlite": 0.09, "dynamodb": 0.09},
     "processes": {"postgresql": 0.24, "sqlite": 0.06, "dynamodb": 0.06},
     "merging": {"in_memory": 0.02, "sqlite": 0.01, "dynamodb": 0.01, "postgresql": 0.06},
+    "branching": {"in_memory": 0.02, "sqlite": 0.01, "dynamodb": 0.01, "postgresql": 0.02},
 }
 """Shares of the time."""
 MODEL_SHARE: Final = 0.04

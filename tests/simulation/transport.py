@@ -26,7 +26,11 @@ _QUERY = Rules(once=True)
 RULES = {
     "acquire_next": _QUERY,
     **dict.fromkeys(
-        ("register", "create", "acquire", "write", "complete_and_acquire", "sweep", "act", "set_pause"), _WRITE
+        (
+            *("register", "create", "acquire", "write", "complete_and_acquire", "sweep", "act", "set_pause"),
+            "set_document",
+        ),
+        _WRITE,
     ),
 }
 STALE_SHARE = 0.1
