@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from tests.model.branches.rules import Scenario
-from tests.model.branches.showing import hidden_for_good, newest
+from tests.model.branches.showing import counts, hidden_for_good, newest
 from tests.model.branches.state import (
     BASE,
     BELIEVES,
@@ -16,6 +16,7 @@ from tests.model.branches.state import (
     ROLLED_BACK,
     SEEN,
     SURE,
+    Accepted,
     Head,
     Partition,
     Purger,
@@ -55,11 +56,11 @@ def _of_entry(state: State, key: int, partition: Partition, scenario: Scenario) 
         accepted = tuple(each._replace(doomed=each.doomed and entry == HIDDEN) for each in partition.accepted)
         restored = viewed(entry="", accepted=accepted, purger=_outlived(partition.purger))
         yield f"the interval of partition {key} is restored", restored
-    if entry == HIDDEN and rules.marked_first and not (rules.purges_late and partition.moved == ""):
-        accepted = tuple(each._replace(doomed=each.doomed or each.dated) for each in partition.accepted)
+    if entry == HIDDEN and rules.marked_first and not _is_early(partition, scenario):
+        accepted = _doomed(state, partition, scenario)
         yield f"the interval of partition {key} is marked as purging", viewed(entry=PURGING, accepted=accepted)
     if entry == PURGING:
-        places = _inside(partition)
+        places = _inside(partition, scenario)
         if places and not partition.held:
             after = _retracted(partition, places, scenario)
             yield f"another purger retracts {_said(places)} of partition {key}", with_partition(state, key, after)
@@ -68,13 +69,34 @@ def _of_entry(state: State, key: int, partition: Partition, scenario: Scenario) 
             yield f"another purger takes the entry of partition {key} out", out
 
 
+def _is_early(partition: Partition, scenario: Scenario) -> bool:
+    """Return whether something is under way that was sent before what it is about was hidden, or marked."""
+    rules, ending = scenario.rules, partition.ending
+    if rules.purges_late and partition.moved == "":
+        return True
+    return rules.marked_after_endings and ending is not None and ending.adds
+
+
+def _doomed(state: State, partition: Partition, scenario: Scenario) -> tuple[Accepted, ...]:
+    """Return what was accepted; what of it lies in the interval, and counts, is to be deleted from now on."""
+
+    def goes(each: Accepted) -> bool:
+        return each.dated and (not scenario.by_mark or counts(each.place, states(state)))
+
+    return tuple(each._replace(doomed=each.doomed or goes(each)) for each in partition.accepted)
+
+
 def _outlived(purger: Purger | None) -> Purger | None:
     return purger and purger._replace(current=False)
 
 
-def _inside(partition: Partition) -> tuple[int, ...]:
-    """Return the head records that lie in the interval, and have something."""
-    return tuple(place for place, head in enumerate(partition.heads) if head is not None and head.dated and head.rows)
+def _inside(partition: Partition, scenario: Scenario) -> tuple[int, ...]:
+    """Return the head records that are to be emptied."""
+    all_of_it = not scenario.by_mark or not scenario.rules.marked_first
+    going = {each.place for each in partition.accepted if each.doomed or (each.dated and all_of_it)}
+    return tuple(
+        place for place, head in enumerate(partition.heads) if place in going and head is not None and head.rows
+    )
 
 
 def _left(state: State, partition: Partition, places: Collection[int], scenario: Scenario) -> bool:
@@ -94,7 +116,12 @@ def _slowly(state: State, key: int, partition: Partition, scenario: Scenario) ->
 
     if purger is None and there:
         yield becomes(f"reads the view: the interval of partition {key} is to be purged", Purger())
-    elif purger is not None and purger.phase == BELIEVES and not partition.held and (places := _inside(partition)):
+    elif (
+        purger is not None
+        and purger.phase == BELIEVES
+        and not partition.held
+        and (places := _inside(partition, scenario))
+    ):
         said = f"reads partition {key}, with {_said(places)} in the interval"
         yield becomes(said, purger._replace(phase=SEEN if rules.looks_again else SURE, places=places))
     elif purger is not None and purger.phase == SEEN:
@@ -108,12 +135,12 @@ def _slowly(state: State, key: int, partition: Partition, scenario: Scenario) ->
 
 
 def _retracted(partition: Partition, places: Collection[int], scenario: Scenario) -> Partition:
-    """Return the partition after a narrowed retract: it was right if the interval is being purged."""
+    """Return the partition after a narrowed retract. Where no mark says what goes, an entry is enough."""
     heads = tuple(
         head._replace(rows=()) if head is not None and place in places else head
         for place, head in enumerate(partition.heads)
     )
-    right = partition.entry == PURGING
+    right = not scenario.by_mark and partition.entry == PURGING
     accepted = tuple(
         each._replace(doomed=each.doomed or (right and each.dated and each.place in places))
         for each in partition.accepted

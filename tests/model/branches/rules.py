@@ -52,11 +52,15 @@ class Rules:
     narrowed: bool = True
     """Whether its retract empties only the head records that lie in the interval."""
     purges_all: bool = True
-    """Whether an entry goes when all of them are empty; otherwise when nothing that it hides is left."""
+    """Whether an entry goes when all that was to go is empty; otherwise when nothing of that shows."""
     interval_stays: str = "hidden"
     """From when on nobody gives a head record in an interval another one. ``purging`` and ``never``: loose."""
     purges_late: bool = True
     """Whether nothing is marked before it was hidden for longer than messages are under way."""
+    purging_stays: bool = True
+    """Whether nobody adds to what is being purged."""
+    marked_after_endings: bool = True
+    """Whether an ending that adds, and was prepared before the mark, is applied before it."""
     view_twice: bool = True
     """Whether a reader reads the view again, and begins anew when it has changed."""
     follows_every_head: bool = True
@@ -76,6 +80,8 @@ class Scenario:
     :param dated: whether what was published first lies in the partition's interval; what is published later does.
     :param undated: whether what is published later may be of no interval, too.
     :param hides: people hide and restore, and purge.
+    :param by_mark: what goes is what was there, and counted, when it was marked; otherwise all that lies in the
+        interval while it is being purged.
     :param slow: a purger that may sleep at any point.
     :param retracts: people retract.
     :param empties: what a branch hides for good is emptied, and what was rolled back.
@@ -98,6 +104,7 @@ class Scenario:
     dated: bool = True
     undated: bool = False
     hides: bool = False
+    by_mark: bool = True
     slow: bool = False
     retracts: bool = False
     empties: bool = False

@@ -70,7 +70,12 @@ def _endings(state: State, key: int, partition: Partition, scenario: Scenario) -
     if scenario.silent:
         yield "it publishes nothing", Ending(None)
     own = partition.heads[branch]
-    if scenario.adds and own is not None and _may_add(state, partition, scenario):
+    if (
+        scenario.adds
+        and own is not None
+        and _may_add(state, partition, scenario)
+        and not _is_going(partition, scenario)
+    ):
         head = Head(partition.token, (*own.rows, *block), own.dated)
         yield f"it adds to {_said(own.rows)}", Ending(head, adds=True)
 
@@ -82,6 +87,17 @@ def _may_add(state: State, partition: Partition, scenario: Scenario) -> bool:
         return True
     seen = newest(list(enumerate(partition.heads)), view, scenario.rules)
     return seen is not None and seen[0] == branch
+
+
+def _is_going(partition: Partition, scenario: Scenario) -> bool:
+    """Return whether what an ending would add to is being purged, and is there yet."""
+    return scenario.rules.purging_stays and _doomed(partition)
+
+
+def _doomed(partition: Partition) -> bool:
+    own = partition.heads[partition.branch]
+    doomed = any(each.doomed for each in partition.accepted if each.place == partition.branch)
+    return doomed and own is not None and bool(own.rows)
 
 
 def _ends(state: State, key: int, partition: Partition, scenario: Scenario) -> Iterator[Happening]:
@@ -118,7 +134,8 @@ def _published(partition: Partition, branch: int, ending: Ending) -> Partition:
     if ending.head is None:
         return partition
     accepted = [each for each in partition.accepted if each.place != branch]
-    now = Accepted(branch, ending.head.rows, ending.head.dated)
+    kept = (partition.block,) if ending.adds and _doomed(partition) else ending.head.rows
+    now = Accepted(branch, kept, ending.head.dated)
     moved = partition.moved if branch else None
     heads = put(partition.heads, branch, ending.head)
     return partition._replace(heads=heads, accepted=(*accepted, now), moved=moved)
