@@ -139,6 +139,7 @@ class HoldingView(BaseModel):
     expired: bool
     application: str | None
     spark_url: str | None
+    branch: BranchNote | None = None
 
 
 class OwnersPage(BaseModel):

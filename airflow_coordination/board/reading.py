@@ -21,6 +21,8 @@ from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.selection import Filter, listed
 from airflow_coordination.monitoring.states import state_of
 from airflow_coordination.monitoring.timeline import timeline
+from airflow_coordination.outputs.heads.showing import read_view
+from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import check_key, split_source
@@ -119,7 +121,8 @@ def holdings(user: BaseUser, connection: str, source: str, after: str | None, li
     """Return who holds what in a source; raises as :func:`page` does."""
     with open_visible(user, connection, source) as (store, _):
         found = owners(store, source, limit, after)
-        return Read(OwnersPage(held=[holding_view(each) for each in found.held], after=found.after), found.now)
+        view = read_view(store, source) if any(each.branch is not None for each in found.held) else EMPTY
+        return Read(OwnersPage(held=[holding_view(each, view) for each in found.held], after=found.after), found.now)
 
 
 def _store_view(user: BaseUser, connection: str, dag: str | None) -> StoreView:

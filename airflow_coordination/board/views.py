@@ -22,7 +22,7 @@ from airflow_coordination.board.models import (
     State,
     TaskView,
 )
-from airflow_coordination.board.showing.notes import branch_note, unseen
+from airflow_coordination.board.showing.notes import branch_note, why_unseen
 from airflow_coordination.board.visibility import VisibleSource
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
@@ -83,8 +83,11 @@ def row(partition: Partition, now: datetime, view: View) -> PartitionRow:
     return PartitionRow.model_validate({**summary(partition, now), "branch": branch_note(view, partition.branch)})
 
 
-def holding_view(held: Holding) -> HoldingView:
-    """Return one partition in somebody's hands."""
+def holding_view(held: Holding, view: View) -> HoldingView:
+    """Return one partition in somebody's hands.
+
+    :param view: of its source, if one of those that are shown runs in a branch.
+    """
     return HoldingView(
         key=held.key,
         owner=held.owner,
@@ -94,6 +97,7 @@ def holding_view(held: Holding) -> HoldingView:
         heard=held.heard,
         expires_at=held.expires_at,
         expired=held.expired,
+        branch=branch_note(view, held.branch),
         **_spark(held.facts),
     )
 
@@ -178,7 +182,7 @@ def _head_view(head: HeadRecord, view: View, heads: Sequence[HeadRecord]) -> Hea
     return HeadView(
         dataset=dataset,
         branch=branch_note(view, branch),
-        unseen=unseen(view, head, heads),
+        unseen=why_unseen(view, head, heads),
         blocks=len(head.blocks),
         rows=head.rows,
         bytes=head.bytes,

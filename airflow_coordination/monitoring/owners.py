@@ -31,6 +31,7 @@ class Holding:
     :param heard: whether the owner has renewed the lease or written anything at all.
     :param expires_at: when the lease ends unless it is renewed; ``None`` for one without an end.
     :param facts: what the owner's driver has said of itself: ``application`` and ``url`` of its Spark application.
+    :param branch: that it runs in, ``None`` for none.
     :param left: how long that is from now on; not above zero for a lease that has ended and that nobody has taken yet.
     """
 
@@ -43,6 +44,7 @@ class Holding:
     expires_at: datetime | None
     left: timedelta | None
     facts: Mapping[str, Any]
+    branch: int | None = None
 
     @property
     def task(self) -> TaskInstance | None:
@@ -119,6 +121,7 @@ def _holding(partition: Partition, now: datetime) -> Holding:
         expires_at=ends,
         left=ends - now if ends else None,
         facts=partition.owner_facts,
+        branch=partition.branch,
     )
 
 

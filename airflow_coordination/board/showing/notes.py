@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from airflow_coordination.board.models import BranchNote
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.intervals import Interval
-from airflow_coordination.planning.view.showing import branch_of, hiding, newest
+from airflow_coordination.planning.view.showing import unseen
 from airflow_coordination.planning.view.view import EMPTY, View
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.partition import Partition
@@ -27,22 +27,15 @@ def branch_note(view: View, number: int | None) -> BranchNote | None:
     return None if number is None else BranchNote(number=number, state=view.state_of(number).value)
 
 
-def unseen(view: View, head: HeadRecord, heads: Sequence[HeadRecord]) -> str | None:
-    """Return why readers do not see a head record, ``None`` if they do.
+def why_unseen(view: View, head: HeadRecord, heads: Iterable[HeadRecord]) -> str | None:
+    """Return why readers do not see a head record, ``None`` if they do: the words of ``show``.
 
     :param heads: all head records of its partition.
     """
-    number, dataset = split_dataset(head.dataset)
-    if number is not None and number not in view.shown:
-        return f"branch {number} is {view.state_of(number)}"
-    shows = newest(view, (each for each in heads if split_dataset(each.dataset)[1] == dataset))
-    if shows is not None and shows.dataset != head.dataset:
-        other = branch_of(shows)
-        return f"newer is what was published in {'no branch' if other is None else f'branch {other}'}"
     if not head.blocks:
         return "it is empty"
-    hidden = hiding(view, head)
-    return None if hidden is None else f"{hidden.state}: {hidden.interval}"
+    dataset = split_dataset(head.dataset)[1]
+    return unseen(view, head, [each for each in heads if split_dataset(each.dataset)[1] == dataset])
 
 
 def hidden_part(view: View, chunk: ChunkSums) -> str | None:

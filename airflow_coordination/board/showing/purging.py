@@ -41,7 +41,7 @@ def dry_run(user: BaseUser, asked: PurgeDryRunRequest) -> PurgeDryRunResult:
         files = _files(heads)
         return PurgeDryRunResult(
             sentence=_sentence(heads, files),
-            margins=f"hidden for {margins.buffer}, of an interval that ended {margins.duration_to_retain} ago",
+            margins=f"hidden for {margins.buffer}, and whose interval ended {margins.duration_to_retain} ago",
             heads=len(heads),
             rows=sum(head.rows for head in heads),
             bytes=sum(head.bytes for head in heads),

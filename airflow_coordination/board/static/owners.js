@@ -1,9 +1,10 @@
 // Who holds what in a source, since when, and for how much longer.
 
 import { useLive } from "./api.js";
+import { InBranch } from "./branches.js";
 import { Empty, Key, Read, Rows, Spark, To, When, Who, at, h } from "./parts.js";
 
-const { HStack, Stack, Text } = globalThis.ChakraUI;
+const { Box, HStack, Stack, Text } = globalThis.ChakraUI;
 
 export function Owners({ place }) {
   const { store, source, after } = place;
@@ -19,7 +20,7 @@ export function Owners({ place }) {
 
 const row = (one, now, here) => [
   one.key,
-  h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })),
+  h(Box, null, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })), h(InBranch, { branch: one.branch, here })),
   h(Who, { name: one.owner, task: one.task }),
   one.since ? h(When, { at: one.since, now }) : one.wrote_at && h("span", null, "before ", h(When, { at: one.wrote_at, now })),
   one.heard ? h(When, { at: one.wrote_at, now }) : "not yet",

@@ -13,6 +13,9 @@ from fastapi.testclient import TestClient
 
 from airflow_coordination.board.acting import ROWS
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.view import changing
+from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.port import PartitionStore
 from tests.engines.postgres import fresh_database
@@ -23,7 +26,8 @@ pytestmark = pytest.mark.slow
 NUMBER = 50_000
 HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
 _READ = """SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables
-    WHERE relname IN ('coordination_partitions', 'coordination_history', 'coordination_heads', 'coordination_chunks')"""
+    WHERE relname IN ('coordination_partitions', 'coordination_history', 'coordination_heads', 'coordination_chunks',
+        'coordination_documents')"""
 _HISTORY = """INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, ended_at,
         outcome, op, status_after, closed_count, partition_owner, acquired_at, row_count, byte_count)
     SELECT source_identifier, source_partition_key, 1, nonce, updated_at - ordinal * 1000, 'completed', 'o',
@@ -39,8 +43,19 @@ _MONTHS = [
     for month in (datetime(2000, 1, 1, tzinfo=UTC) + timedelta(days=30) * number for number in range(400))
 ]
 """A third of a century of months, in two datasets, however many head records are in them."""
+_IN_BRANCH = """UPDATE coordination_partitions SET branch = 1 WHERE source_partition_key < 'k000000101'"""
 _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
     AND application_name = 'airflow-coordination'"""
+
+
+def _a_branch_and_much_that_is_hidden(view: View) -> View:
+    start = datetime(2000, 1, 1, tzinfo=UTC)
+    view, number = changing.begun(view, {"prefix": "k0000000"}, None, "ana", "late rows", start)
+    view = changing.complete(view, number, 100, None)
+    for day in range(200):
+        hidden = Interval(start + timedelta(days=day), start + timedelta(days=day + 1))
+        view = changing.hidden(view, "clean", hidden, "ana", "wrong", start)
+    return view
 
 
 @pytest.fixture(scope="module")
@@ -54,11 +69,14 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
             connection.execute(_HISTORY)
             connection.execute("VACUUM (ANALYZE) coordination_history")
             connection.execute(_HEADS)
+            connection.execute(_IN_BRANCH)
+            connection.execute("VACUUM (ANALYZE) coordination_partitions")
             connection.execute("VACUUM (ANALYZE) coordination_heads")
         store = open_store(url)
         filled = SourceCoordinator(store, SOURCE, "somebody")
         filled.supplying.register_dag(OPEN_DAG)
         filled.looking.chunks.put(_MONTHS)
+        filled.documents.change_view(_a_branch_and_much_that_is_hidden, "ana", "late rows")
         store.close()
         yield url
 
@@ -102,6 +120,7 @@ GETS = {
     "dataset": {"dataset": "clean"},
     "dataset?after": {"dataset": "clean", "after": _MONTHS[200].place},
     "view": {},
+    "view?dataset": {"dataset": "clean"},
     "owners": {"limit": 1000},
     **{f"partition?key={key}": {"key": key} for key in ("k000000006", "k000000998", "k000000999", "k000025008")},
 }

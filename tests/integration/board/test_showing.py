@@ -207,6 +207,15 @@ def test_partitions_say_in_which_branch_they_run(flights, get):
     assert get("partition", key=DAYS[1])["summary"]["branch"] == {"number": 1, "state": "rolled back"}
 
 
+def test_who_holds_a_partition_says_in_which_branch_it_runs(flights, get):
+    into_branch(flights, DAYS[1], 1)
+    flights.create_partitions(["later"])
+    assert flights.acquire_partition(DAYS[1])
+    assert flights.acquire_partition("later")
+    held = {one["key"]: one["branch"] for one in get("owners")["held"]}
+    assert held == {DAYS[1]: {"number": 1, "state": "begun"}, "later": None}
+
+
 def heads(found):
     return [(one["dataset"], one["branch"] and one["branch"]["number"], one["rows"], one["unseen"]) for one in found]
 
@@ -217,10 +226,12 @@ def test_head_records_say_of_which_branch_they_are_and_why_readers_do_not_see_th
 
     assert published() == [("clean", None, 10, None), ("clean", 1, 12, "branch 1 is begun")]
     flights.documents.change_view(lambda view: changing.published(view, 1, NOW), "ana", "w")
-    older = "newer is what was published in branch 1"
-    assert published() == [("clean", None, 10, older), ("clean", 1, 12, None)]
+    [older, newer] = published()
+    assert (older[:3], newer) == (("clean", None, 10), ("clean", 1, 12, None))
+    assert older[3].endswith("published in branch 1 takes its place")
     hide(flights, f"{DAYS[0]}/P1D")
-    assert published()[1][3] == f"hidden: {interval_of('i', f'{DAYS[0]}/P1D')}"
+    interval = interval_of("interval", f"{DAYS[0]}/P1D")
+    assert published()[1][3] == f"{interval} is hidden, by runRules: dropBeforeByPeriod P18M"
     flights.documents.change_view(lambda view: changing.rolled_back(view, 1, NOW), "ana", "w")
     assert published()[1][3] == "branch 1 is rolled back"
 
@@ -247,6 +258,7 @@ def test_stored_names_are_no_datasets(flights, get, client, token):
         ("datasets", {}, ["document", "branch_counts", "heads"]),
         ("partitions", {}, ["document"]),
         ("partitions", {"after": DAYS[1]}, []),
+        ("owners", {}, []),
     ],
 )
 def test_what_a_look_costs_grows_with_neither_branches_nor_what_is_hidden(flights, counting, get, path, given, asked):
