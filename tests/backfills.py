@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,6 +12,7 @@ from typing import Any
 from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.outputs import published_manifests
 from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.stores import open_store
 from airflow_coordination.values.blocks import Block, Mode
 from tests.upkeep import DATASET, SOURCE, Dataset, lines
 
@@ -61,3 +63,44 @@ class Month(Dataset):
         """Return what readers find, or would find if a branch were published."""
         found = published_manifests(self.store, SOURCE, DATASET, branch=branch)
         return Counter(line for manifest in found for line in lines(manifest))
+
+
+class Poller:
+    """A reader that polls; it keeps each answer that differs from the one before."""
+
+    def __init__(self, month: Month) -> None:
+        store = open_store(month.store.reference)  # a reader has connections of its own
+        self._month, self._over = Month(store, month.root), threading.Event()
+        self.seen: list[Counter[str]] = []
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        try:
+            while not self._over.is_set():
+                self.look()
+        except BaseException as error:
+            self.error = error
+
+    def look(self) -> None:
+        found = self._month.read()
+        if not self.seen or found != self.seen[-1]:
+            self.seen.append(found)
+
+    def __enter__(self) -> Poller:
+        self.look()
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._thread.join(60)
+        if self.error:
+            raise self.error
+        self.look()
+
+
+def parts(found: Counter[str], late: set[str]) -> tuple[Counter[str], set[str]]:
+    """Return what a reader has found of the month, and which late rows; each is there once."""
+    assert all(found[row] <= 1 for row in late), found
+    return Counter({row: count for row, count in found.items() if row not in late}), {row for row in late if found[row]}

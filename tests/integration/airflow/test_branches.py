@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,7 +16,7 @@ from airflow_coordination.duties.branches.selection import Selection
 from airflow_coordination.duties.branches.showing import publish, roll_back, status
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
-from tests.backfills import Month
+from tests.backfills import Month, Poller, parts
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 WHO = ("ana", "late data")
@@ -31,46 +30,6 @@ def month(store_url: str, tmp_path: Path) -> Month:
     found = Month(open_store(store_url), tmp_path / "output")
     found.filled(*range(1, 32))
     return found
-
-
-class Poller:
-    """A reader that polls; it keeps each answer that differs from the one before."""
-
-    def __init__(self, month: Month) -> None:
-        self._month, self._over = Month(open_store(month.store.reference), month.root), threading.Event()
-        self.seen: list[Counter[str]] = []
-        self.error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, daemon=True)
-
-    def _run(self) -> None:
-        try:
-            while not self._over.is_set():
-                self.look()
-        except BaseException as error:
-            self.error = error
-
-    def look(self) -> None:
-        found = self._month.read()
-        if not self.seen or found != self.seen[-1]:
-            self.seen.append(found)
-
-    def __enter__(self) -> Poller:
-        self.look()
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._over.set()
-        self._thread.join(60)
-        if self.error:
-            raise self.error
-        self.look()
-
-
-def parts(found: Counter[str], late: set[str]) -> tuple[Counter[str], set[str]]:
-    """Return what a reader has found of the month, and which late rows; each is there once."""
-    assert all(found[row] <= 1 for row in late), found
-    return Counter({row: count for row, count in found.items() if row not in late}), {row for row in late if found[row]}
 
 
 def of_days(name: str, work: Callable[[Month, str], None], root: Path, store_url: str, **told: Any) -> Any:
