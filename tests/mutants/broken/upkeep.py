@@ -15,6 +15,7 @@ _PLACED = _unit("copies/test_placement", "test_no_run_leaves_anything_with_fewer
 _MOVED = _unit("copies/test_balance", "test_every_move_is_strictly_better_and_there_are_no_more_than_allowed")
 _MARKED = _unit("unused/test_unused", "test_what_is_marked_shows_nowhere_even_if_only_what_is_served_counts")
 _DELETED = _unit("unused/test_unused", "test_nothing_is_deleted_within_a_margin")
+_RULED = Tested("tests/properties/test_rules_applied.py::test_exactly_what_rules_drop_is_hidden_by_them")
 
 MUTANTS = (
     Mutant(
@@ -144,5 +145,56 @@ MUTANTS = (
         "reach.overlaps(interval) if self.type.drops else reach.contains(interval)",
         "a month is dropped while part of it is to be kept (Druid issues 6387, 1362)",
         _unit("rules/test_rules", "test_what_has_begun_before_the_window_is_kept_until_it_is_wholly_outside"),
+    ),
+    Mutant(
+        "what rules hide reaches across a gap that they keep",
+        "planning.view.ruling",
+        "if found and dropped(longer) is not None:",
+        "if found:",
+        "what is published into the gap is hidden, though a rule keeps it",
+        _unit("test_ruling", "test_an_entry_does_not_reach_across_what_rules_keep"),
+    ),
+    Mutant(
+        "rules restore what a person has hidden",
+        "planning.view.ruling",
+        "each.by_rules and not each.purging]",
+        "not each.purging]",
+        "wrong rows come back because somebody has changed the rules",
+        _RULED,
+    ),
+    Mutant(
+        "two entries are one since the earlier time",
+        "planning.view.ruling",
+        "(max(one.since, other.since), number)",
+        "(min(one.since, other.since), number)",
+        "a purge deletes within its margin",
+        Tested(
+            "tests/properties/test_rules_applied.py"
+            "::test_days_that_go_one_by_one_take_no_more_entries_than_there_may_be"
+        ),
+    ),
+    Mutant(
+        "a person hides nothing that rules hide already",
+        "planning.view.changing",
+        "(by == BY_RULES or not each.by_rules)",
+        "True",
+        "it comes back when the rules change, although a person has hidden it",
+        _unit("test_ruling", "test_what_a_person_hides_too_stays_when_rules_let_it_go"),
+    ),
+    Mutant(
+        "what is hidden is there",
+        "planning.view.slices",
+        "slices if each.state is SliceState.THERE)",
+        "slices if each.state is not SliceState.IN_BRANCH)",
+        "a sensor starts what reads nothing",
+        _unit("test_slices", "test_what_is_hidden_is_not_missing_but_not_there_either"),
+    ),
+    Mutant(
+        "a look at an interval misses what is newer elsewhere",
+        "outputs.heads.showing",
+        "None if view.shown else within",
+        "within",
+        "what a branch had before shows in it again",
+        Tested("tests/unit/outputs/test_availability.py::test_while_a_branch_shows_a_newer_head_elsewhere_counts"),
     ),
 )
