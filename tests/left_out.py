@@ -331,10 +331,9 @@ ROWS: Final = (
     LeftOut(
         "rules of branches, each left out of a run",
         ("tests/branching/test_virtual.py",),
-        "one of six; a run with all of them always",
+        "one of five; a run with all of them always",
         turns={
-            name: rf"sees_that_it_is_missing\[{name}\]"
-            for name in ("token", "again", "locked", "same", "all", "rolled back")
+            name: rf"sees_that_it_is_missing\[{name}\]" for name in ("token", "locked", "same", "all", "rolled back")
         },
     ),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),

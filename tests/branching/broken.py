@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import Final
 from unittest.mock import patch
 
 from airflow_coordination.duties.branches import showing as commands
 from airflow_coordination.leases.viewing.branches import BranchRules
-from airflow_coordination.outputs import published
 from airflow_coordination.outputs.heads import showing as heads
-from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.showing import branch_of, newest
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.results import HeadRecord
@@ -24,18 +22,12 @@ def _branch_first(view: View, found: Iterable[HeadRecord]) -> HeadRecord | None:
     return newest(view, aside or row)
 
 
-def _once(store: Any, identifier: str, read: Callable[[View], Any], *, branch: int | None = None) -> Any:
-    """Read under whatever view there is."""
-    return read(read_view(store, identifier))
-
-
 def _unchecked(*_: object, **__: object) -> None:
     """Allow everything."""
 
 
 RULES: Final[Mapping[str, tuple[object, str, Callable[..., object]]]] = {
     "token": (heads, "newest", _branch_first),
-    "again": (published, "steadily", _once),
     "locked": (BranchRules, "check_reset", _unchecked),
     "same": (BranchRules, "_check_same", _unchecked),
     "all": (commands, "check_ready", _unchecked),

@@ -79,7 +79,7 @@ under one and the same view, whole branches or nothing of them (S22), and what t
 published into that branch (S12). What shows may hide nothing newer, nothing may be added out of readers' sight,
 nobody may publish in a branch that was rolled back, and what is emptied may be seen by nobody ever again (S23).
 `python -m tests.branching --store in_memory --seed 17` shows one seed, `--store postgresql --seconds 60` does it with
-real processes; with `--without token`, `again`, `locked`, `same`, `all` or `"rolled back"` the same run finds
+real processes; with `--without token`, `locked`, `same`, `all` or `"rolled back"` the same run finds
 what that rule prevents.
 """
 MUTANTS: Final = """
