@@ -44,8 +44,8 @@ MUTANTS = (
     Mutant(
         "action on what has moved since it was counted",
         _ACTING,
-        "coordinator.people.act(action, partition.key, by, args.why, partition)",
-        "coordinator.people.act(action, partition.key, by, args.why)",
+        "coordinator.people.act(action, one.key, by, why, one, **told)",
+        "coordinator.people.act(action, one.key, by, why, **told)",
         "people: an action falls on a partition that is not any more what the person saw",
         _selected("test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done"),
     ),

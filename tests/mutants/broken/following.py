@@ -22,8 +22,8 @@ MUTANTS = (
     Mutant(
         "a close loses what follows it",
         "leases.coordinator",
-        "counted=counted, then=note, interval=interval)",
-        "counted=counted, interval=interval)",
+        "wait=after, counted=counted, then=note, interval=interval)",
+        "wait=after, counted=counted, interval=interval)",
         "S27: what follows a pass is done by its driver or never",
         _kit("in_memory", "a_close_may_have_one_and_a_note_that_is_too_long_ends_nothing"),
     ),

@@ -96,8 +96,8 @@ MUTANTS = (
         "collector reads heads before the partition",
         _COLLECTOR,
         "        partition = self._store.get(self._source, key)\n"
-        "        heads = list(every_head(self._store, self._source, key=key))\n",
-        "        heads = list(every_head(self._store, self._source, key=key))\n"
+        "        read = every_head(self._store, self._source, key=key)\n",
+        "        read = list(every_head(self._store, self._source, key=key))\n"
         "        partition = self._store.get(self._source, key)\n",
         "S12: a block that an ending publishes between the reads is deleted",
         _collected("test_a_publisher_that_ends_between_the_reads_loses_nothing"),
@@ -121,7 +121,7 @@ MUTANTS = (
     Mutant(
         "collector takes young attempts",
         _COLLECTOR,
-        "return max(moments) <= datetime.now(UTC) - limit and all(",
+        "return newest <= datetime.now(UTC) - limit and all(",
         "return all(",
         "S12: files of which nobody knows yet are deleted",
         _collected("test_young_attempts_are_left_alone"),

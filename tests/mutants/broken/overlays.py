@@ -39,10 +39,12 @@ MUTANTS = (
     Mutant(
         "readers read overlays after head records",
         _PUBLISHED,
-        "    overlays = read_overlays(store, source, dataset, partition_prefix)\n"
-        "    pages = head_pages(store, identifier, dataset)\n",
-        "    pages = list(head_pages(store, identifier, dataset))\n"
-        "    overlays = read_overlays(store, source, dataset, partition_prefix)\n",
+        "        overlays = overlays_of(store, identifier, dataset)\n"
+        "        return overlays, [start for page in shown_pages(store, identifier, dataset, view) "
+        "for start in starts_of(page)]\n",
+        "        pages = list(shown_pages(store, identifier, dataset, view))\n"
+        "        overlays = overlays_of(store, identifier, dataset)\n"
+        "        return overlays, [start for page in pages for start in starts_of(page)]\n",
         "S21: beside a compaction a reader is told that a file is missing",
         _kept("test_s21_a_reader_reads_overlays_before_head_records"),
     ),
@@ -137,7 +139,7 @@ MUTANTS = (
     ),
     Mutant(
         "originals go by overlays of one page",
-        _PUBLISHED,
+        "outputs.heads.pages",
         "(page[-1].key, page[-1].dataset if dataset is None else None)",
         "(page[-1].key, None)",
         "S24: what overlays of the next page have is followed where it is gone, and its partition never tidied",
