@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -25,9 +26,12 @@ WHO = ("ana", "late data")
 COMPLETED = PartitionStatus.COMPLETED
 
 
-@pytest.fixture
-def month(tmp_path: Path) -> Month:
-    return Month(open_store("memory://"), tmp_path)
+@pytest.fixture(params=["memory", "sqlite"])
+def month(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Month]:
+    store = open_store("memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'c.db'}")
+    store.setup()
+    yield Month(store, tmp_path)
+    store.close()
 
 
 def commands(error: BaseException) -> list[str]:

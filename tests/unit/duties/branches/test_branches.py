@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,12 @@ ALL = Selection(everything=True)
 WHO = ("ana", "late data")
 
 
-@pytest.fixture
-def month(tmp_path: Path) -> Month:
-    return Month(open_store("memory://"), tmp_path)
+@pytest.fixture(params=["memory", "sqlite"])
+def month(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Month]:
+    store = open_store("memory://" if request.param == "memory" else f"sqlite:///{tmp_path / 'c.db'}")
+    store.setup()
+    yield Month(store, tmp_path)
+    store.close()
 
 
 def rows(*said: str) -> Counter[str]:
