@@ -47,7 +47,7 @@ class Archive:
     @property
     def flights(self) -> SourceCoordinator:
         """Somebody who works on the source."""
-        return SourceCoordinator(self.store, SOURCE, "a test", clock=self.clock)
+        return SourceCoordinator(self.store, SOURCE, "a test")
 
     @property
     def view(self) -> View:
@@ -84,7 +84,7 @@ class Archive:
 
         def begun(view: View) -> View:
             nonlocal number
-            after, number = changing.begun(view, {"all": True}, None, "ana", "late data", self.clock.now())
+            after, number = changing.begun(view, {"all": True}, None, "ana", "late data", self.store.now())
             return changing.complete(after, number, number_of_partitions, None)
 
         self.change(begun)
@@ -92,19 +92,19 @@ class Archive:
 
     def show(self, number: int) -> None:
         """Publish a branch."""
-        self.change(lambda view: changing.published(view, number, self.clock.now()))
+        self.change(lambda view: changing.published(view, number, self.store.now()))
 
     def roll_back(self, number: int) -> None:
         """Roll a branch back."""
-        self.change(lambda view: changing.rolled_back(view, number, self.clock.now()))
+        self.change(lambda view: changing.rolled_back(view, number, self.store.now()))
 
     def finalize(self, number: int) -> None:
         """Let a branch show for good."""
-        self.change(lambda view: changing.finalized(view, number, self.clock.now()))
+        self.change(lambda view: changing.finalized(view, number, self.store.now()))
 
     def hide(self, interval: str = JANUARY, why: str = "old") -> None:
         """Hide an interval."""
-        self.change(lambda view: changing.hidden(view, DATASET, said(interval), "ana", why, self.clock.now()))
+        self.change(lambda view: changing.hidden(view, DATASET, said(interval), "ana", why, self.store.now()))
 
     def restore(self, interval: str = JANUARY) -> None:
         """Take that back."""

@@ -171,7 +171,10 @@ def test_what_the_base_has_published_since_hides_a_final_branch(archive: Archive
     archive.publish("a", FIRST, number)
     archive.show(number)
     archive.finalize(number)
+    archive.clock.advance(31 * DAY)
+    archive.purge()
     archive.publish("a", FIRST)
+    assert archive.purge() == NOTHING
     archive.clock.advance(31 * DAY)
     before = archive.seen()
     assert archive.purge() == Purged(emptied=1)
