@@ -23,7 +23,7 @@ from airflow_coordination.protocol.results import Answer, HeadRecord
 from airflow_coordination.protocol.writes import Act
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.errors import PartitionNotOwnedError, PartitionUpdateError
 from tests.retention import BUFFER, DAY, LONG_AFTER, RETAIN, STORED, Archive
 from tests.share import SHARE
 
@@ -118,7 +118,7 @@ class History:
             "final": 2,
         }
         name = self.random.choices(list(weights), list(weights.values()))[0]
-        with suppress(InvalidInputError, PartitionUpdateError):
+        with suppress(InvalidInputError, PartitionUpdateError, PartitionNotOwnedError):
             getattr(self, name)()
         self.look()
 
