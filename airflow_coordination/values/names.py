@@ -20,6 +20,8 @@ MERGED = f"{UPKEEP}merged/"
 """How the names of sources begin whose partitions publish the overlays of another one, whose name follows."""
 DUTIES = f"{UPKEEP}duties"
 """The source whose partitions are what happens by itself."""
+ALL = f"{UPKEEP}all"
+"""The source whose documents are those of all sources."""
 _KEPT = (MERGED, f"{UPKEEP}copies/", DUTIES)
 
 _INTERNAL = (f"{SEPARATOR}GLOBAL_STATE", f"{SEPARATOR}WORKER")

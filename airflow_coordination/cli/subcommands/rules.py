@@ -15,7 +15,6 @@ from airflow_coordination.cli.subcommands.hiding import meant
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
 from airflow_coordination.duties.retention.explaining import explained
 from airflow_coordination.duties.retention.ruled import (
-    ALL,
     DEFAULT_RULES,
     draft,
     endangered,
@@ -30,6 +29,7 @@ from airflow_coordination.planning.rules.lint import Finding
 from airflow_coordination.planning.rules.rule import Rule
 from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, Document
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import ALL
 
 _PAGE = 100
 

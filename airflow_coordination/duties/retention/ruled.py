@@ -19,10 +19,8 @@ from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, D
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import UPKEEP, check_users_name, compose_source
+from airflow_coordination.values.names import ALL, check_users_name, compose_source
 
-ALL: Final = f"{UPKEEP}all"
-"""The source whose documents are those of all sources."""
 DEFAULT_RULES: Final = "rules/_default"
 """The document of the rules that come after those of each dataset."""
 KEEP: Final = (Rule(RuleType.LOAD_FOREVER),)

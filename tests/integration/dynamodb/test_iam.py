@@ -14,10 +14,14 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.cli.doctor_stored import look_at_published
+from airflow_coordination.duties.retention.ruled import KEEP, rules_of
 from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
 from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.overlays import merged_source
+from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
+from airflow_coordination.protocol.beside.documents import VIEW, BranchCounts
+from airflow_coordination.protocol.writes import Act, Action, Create, NewPartition
 from airflow_coordination.stores.diagnostics import Verdict
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb.keys import SOURCES
@@ -81,8 +85,23 @@ def work(run: Run) -> None:
         flights.looking.chunks.put([ChunkSums(dataset=dataset)])
     flights.looking.chunks.forget("gone")
     hand_over(run)
+    view(run)
     assert flights.get_next_partition()
     read(run)
+
+
+def view(run: Run) -> None:
+    """What people say of what shows, and where partitions run for it."""
+    flights = run.coordinator()
+    flights.documents.change(VIEW, lambda _: EMPTY.text, "ana", "a test")
+    source = f"{run.source}|PARTITION"
+    new = NewPartition(key="2013-05", payload_text=None, priority=0)
+    run.store.create(Create(source=source, op="op-1", partitions=(new,), branch=1))
+    seen = flights.partition("2013-05")
+    said = {"source": source, "key": "2013-05", "op": "op-2", "by": "ana", "why": "a test"}
+    assert run.store.act(Act(action=Action.RESET, seen=seen, branch=2, **said)).applied
+    assert run.store.branch_counts(source, 2) == BranchCounts(1)
+    flights.people.delete("2013-05", by="ana", why="a test")
 
 
 def hand_over(run: Run) -> None:
@@ -104,6 +123,10 @@ def read(run: Run) -> None:
     flights = run.coordinator()
     assert [(row.dataset, row.heads) for row in flights.looking.chunks.page()] == [("clean", None)]
     assert [each.chunks for each in flights.looking.chunks.totals()] == [1]
+    assert flights.documents.view() == EMPTY
+    assert [each.name for each in flights.documents.all()] == [VIEW]
+    assert rules_of(flights, "clean").rules == KEEP
+    assert run.store.look(f"{run.source}|PARTITION", VIEW, 2).counts == BranchCounts()
     flights.looking.check_known()
     run.clock.advance(LEASE * 3)
     assert sum(flights.counts().values()) == 3

@@ -22,7 +22,7 @@ from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql import indexes
 from airflow_coordination.stores.sql.queue import EVERYTHING, LOWEST
 from airflow_coordination.stores.sql.queue import parameters as spans
-from airflow_coordination.stores.sql.statements import acquire, read
+from airflow_coordination.stores.sql.statements import acquire, documents, read
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.times import from_micros
 from tests.engines.postgres import fresh_database
@@ -35,6 +35,7 @@ S = PartitionStatus
 NUMBER = 100_000
 MOST_ROWS = 2_000
 PAGE = 100
+BRANCH = 7
 LOOK = Call("explain", writes=False)
 STORED = f"{SOURCE}|PARTITION"
 
@@ -44,6 +45,10 @@ def large(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
     """URL of a store with many partitions, which no test changes."""
     with fresh_database(postgres_cluster, postgres_template) as url:
         fill(url, NUMBER)
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+            of_branch = "source_partition_key >= 'k000001200' AND source_partition_key < 'k000001300'"
+            connection.execute(f"UPDATE coordination_partitions SET branch = {BRANCH} WHERE {of_branch}")
+            connection.execute("VACUUM (ANALYZE) coordination_partitions")
         yield url
 
 
@@ -114,6 +119,19 @@ def test_d_a_page_reads_what_it_shows(store: SqlStore, status: S | None, parked:
     assert "Seq Scan" not in " ".join(plan)
     ranges = 1 if parked or (status and (status, parked) != (S.CLOSED, None)) else len(S)
     assert _rows_of_the_table(plan) <= PAGE * ranges, "\n".join(plan)
+
+
+@pytest.mark.slow
+@pytest.mark.postgres
+def test_d_a_branch_is_counted_and_listed_without_all_that_is_in_none(store: SqlStore) -> None:
+    """D: by an index of its own."""
+    found = store.branch_counts(STORED, BRANCH)
+    assert found.partitions == len(store.branch_partitions(STORED, BRANCH, None, 2 * PAGE)) == PAGE
+    assert 0 < found.completed < PAGE
+    for look in (documents.branch_counts(), documents.branch_partitions()):
+        plan = _plan(store, look, branch=BRANCH, after="")
+        assert "Seq Scan" not in " ".join(plan)
+        assert _rows_of_the_table(plan) <= PAGE, "\n".join(plan)
 
 
 @pytest.mark.slow

@@ -60,10 +60,11 @@ def test_b7_a_policy_for_one_source_has_its_keys_and_no_others(capsys):
     source = "a%7Cb|${$}{aws:username}"
     kinds = ("PARTITION", "GLOBAL_STATE", "WORKER", "PARTITION|HEADS")
     assert keys[0][:4] == [f"{source}|{kind}" for kind in kinds]
-    assert keys[1:3] == [["airflow_coordination|STORE"], ["airflow_coordination|SOURCES"]]
+    everybodys = ["a%7Cb|~all|PARTITION|LARGE"]
+    assert keys[1:4] == [["airflow_coordination|STORE"], everybodys, ["airflow_coordination|SOURCES"]]
     standings = ("UNASSIGNED", "ASSIGNED", "CLOSED", "COMPLETED", "BLOCKED", "HISTORY")
     merged, duties = "a%7Cb|~merged/${$}{aws:username}", "a%7Cb|~duties"
-    assert keys[3] == [f"{each}|PARTITION|{standing}" for each in (source, merged, duties) for standing in standings]
+    assert keys[4] == [f"{each}|PARTITION|{standing}" for each in (source, merged, duties) for standing in standings]
     assert {f"{source}|PARTITION|HISTORY", f"{merged}|PARTITION|HEADS", f"{duties}|PARTITION"} < {*keys[0]}
     assert all(key.startswith((f"{source}|", f"{merged}|", f"{duties}|")) for key in keys[0])
     worker = policy(Role.WORKER, ADDRESS, source="flights")["Statement"]

@@ -31,7 +31,7 @@ from airflow_coordination.stores.dynamodb.keys import (
     combination,
 )
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import DUTIES, UPKEEP, compose_merged, compose_source, holds_partitions
+from airflow_coordination.values.names import ALL, DUTIES, UPKEEP, compose_merged, compose_source, holds_partitions
 from airflow_coordination.values.status import PartitionStatus
 
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
@@ -157,8 +157,9 @@ def narrowed(
 
     What is merged of it, and who plans that, are sources of their own beside it; their keys are among them.
 
-    The store's own item and the list of sources, which lies under one key for all, can be read. Who may write the list
-    says of every source whose DAGs it is, and the board asks it for that: somebody else registers the source.
+    The store's own item, the list of sources, which lies under one key for all, and the rules that hold for all can be
+    read. Who may write the list says of every source whose DAGs it is, and the board asks it for that: somebody else
+    registers the source.
     """
     if role is Role.SETUP:
         raise SettingsError("source", source, "is nothing that setup is narrowed to", "Use it with worker or reader")
@@ -167,10 +168,12 @@ def narrowed(
     others = list(_beside(role, source, partition_prefix))
     worked = [one for one in others if holds_partitions(one)]
     parts = [belonging(one, kind) for one in (*own, *worked) for kind in _BESIDE]
+    everybodys = belonging(compose_source(ALL, partition_prefix, "PARTITION"), LARGE)
     waiting = [key for one in (own[0], *worked) for key in _waiting(one)]
     return [
         _under(work, [*own, *parts, *others]),
         _under({**work, "Sid": "SeeTheStore", "Action": ["dynamodb:GetItem"]}, [STORE_SOURCE]),
+        _under({**work, "Sid": "ReadDefaultRules", "Action": ["dynamodb:Query"]}, [everybodys]),
         _under({**work, "Sid": "ListSources", "Action": ["dynamodb:Query"]}, [SOURCES]),
         _under(queue, waiting),
     ]
