@@ -153,6 +153,8 @@ TIMERS = (
     Constant("SQL ranges: `lateness`", "systems.sql.ranges", "LATENESS"),
     Constant("How long what has finished stays at least (`clean_after`)", "protocol.hierarchy", "CLEAN_AFTER"),
     Constant("From one plan of compaction to the next (`period`)", "duties.compaction.planner", "PERIOD"),
+    Constant("A group whose chunk a branch has: until it looks again", "spark.upkeep", "LOCKED_FOR"),
+    Constant("A group that is held: between two renewals", "spark.upkeep", "ATTENTIVE", SECONDS),
     Constant("After so long a plan looks at everything, whatever is new", "duties.compaction.remembered", "A_DAY"),
     Constant("History: `history_retention`", "stores.config", "DEFAULT"),
     Constant("Longest duration that a setting takes", "values.times", "LONGEST"),

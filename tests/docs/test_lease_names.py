@@ -14,7 +14,13 @@ from airflow_coordination.spark.lease import PartitionLease
 from tests.docs.pages import PAGES, ROOT
 
 _NAMED = re.compile(r"(?<![\w./])lease\.([a-z_]+)")
-_OF_A_COORDINATOR = ("docs/explanation", "docs/reference", "docs/how-to/reopen-and-park.md", "docs/decisions")
+_OF_A_COORDINATOR = (
+    "docs/explanation",
+    "docs/reference",
+    "docs/how-to/reopen-and-park.md",
+    "docs/how-to/keep-a-year.md",
+    "docs/decisions",
+)
 """Pages in which a lease may be what ``acquire_partition`` returns."""
 
 

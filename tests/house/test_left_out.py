@@ -57,6 +57,9 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
         "faults on real processes": lambda name: f"tests/processes/test_{name}.py::test_s5",
         "real drivers of tasks of Airflow": lambda name: "{}::{}_and_so_on".format(*left_out._DRIVERS[name]),
         "the example jobs on Spark": lambda name: f"tests/integration/dags/test_{name}.py::test_every",
+        "rules of branches, each left out of a run": lambda name: (
+            f"{row.places[0]}::test_s22_a_run_without_a_rule_sees_that_it_is_missing[{name}]"
+        ),
         "families that race": lambda name: {
             "dynamodb": f"{row.places[1]}::test_s20_no_child_is_left_waiting[60-dynamodb]",
             "postgresql": f"{row.places[1]}::test_s20_no_child_is_left_waiting[60-postgresql]",

@@ -95,7 +95,7 @@ def test_b7_of_what_cannot_be_merged_there_are_its_own_keys_only(source):
     """B7: nothing is merged of a source with too long a name, nor of what is kept beside others."""
     for role in (Role.WORKER, Role.READER):
         others = {key for key in leading_keys(role, source) if not key.startswith(f"{source}|")}
-        assert others == {"airflow_coordination|STORE", "airflow_coordination|SOURCES"}
+        assert others == {"airflow_coordination|STORE", "airflow_coordination|SOURCES", "~all|PARTITION|LARGE"}
 
 
 @pytest.mark.parametrize(("length", "limit"), [(50, 6_144), (140, 10_240)])
