@@ -123,7 +123,7 @@ def hide(coordinator: SourceCoordinator, dataset: str, interval: object, by: str
         raise InvalidInputError("by", by, "is what rules hide as, and what they restore again", "Give your own name")
 
     def change(view: View) -> View:
-        if view.is_new:  # otherwise somebody was asked before, and nothing takes it back
+        if view.is_new or not (view.branches or view.hidden):  # otherwise it was asked before, and nothing undoes it
             check_branches_enabled(coordinator.store)
         return changing.hidden(view, name, said, by, why, view.now)
 

@@ -146,7 +146,8 @@ class _Run:
         heads = heads[: self._margins.most]
         reached = [each.because for each in heads]
         marked = dict(zip(self.view.hidden, after.hidden, strict=True))
-        marks = tuple(each for each in due if each not in filled or marked[each] in reached)
+        # One with nothing in it stays: what is published there later is hidden, as was said.
+        marks = tuple(each for each in due if each in filled and marked[each] in reached)
         return ToPurge(marks=marks, heads=tuple(heads), skipped=dict(self.skipped))
 
     def _due(self) -> tuple[list[Hidden], set[Hidden]]:

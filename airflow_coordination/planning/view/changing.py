@@ -22,6 +22,9 @@ _FROM: Final = {
     BranchState.ROLLED_BACK: frozenset({BranchState.BEGUN, BranchState.PUBLISHED}),
 }
 """From which states a branch comes into another one."""
+_OVER: Final = frozenset({BranchState.FINAL, BranchState.ROLLED_BACK})
+"""In these nothing becomes of a branch any more; what it was begun with is in the history of the view."""
+_KEYS_KEPT: Final = 5
 
 
 def begun(
@@ -102,7 +105,7 @@ def published(view: View, number: int, now: datetime) -> View:
         _refuse(branch, problem, f"Repeat `branches begin` with --branch {number}")
     if branch.begun and branch.retiring is not None:
         _refuse_half_retired(branch)
-    return _moved(view, branch, BranchState.PUBLISHED, now)
+    return _moved(view, replace(branch, shown_at=now), BranchState.PUBLISHED, now)
 
 
 def rolled_back(view: View, number: int, now: datetime) -> View:
@@ -148,16 +151,20 @@ def hidden(view: View, dataset: str, interval: Interval, by: str, why: str, now:
 def restored(view: View, dataset: str, interval: Interval) -> View:
     """Return the view in which nothing hides an interval of a dataset any more: whole entries that lie in it go.
 
-    :raises InvalidInputError: when nothing of it is hidden, only a part of an entry lies in it, or one is being purged.
+    What is being purged stays beside them: nobody can have that back.
+
+    :raises InvalidInputError: when nothing of it is hidden, only a part of an entry lies in it, or all is being purged.
     """
-    touched = [each for each in view.hidden if each.dataset == dataset and each.interval.overlaps(interval)]
-    if not touched:
+    there = [each for each in view.hidden if each.dataset == dataset and each.interval.overlaps(interval)]
+    if not there:
         problem = f"hides nothing of dataset {dataset!r}"
         raise InvalidInputError("interval", str(interval), problem, "See `outputs timeline` for what is hidden")
+    touched = [each for each in there if not each.purging]
+    if not touched:
+        problem = f"is being purged ({there[0].interval}, hidden for: {there[0].why}), and cannot come back"
+        remedy = "What is published there from now on shows when nothing is left of it: `outputs purge` says what is"
+        raise InvalidInputError("interval", str(interval), problem, remedy)
     for each in touched:
-        if each.purging:
-            problem = f"is being purged ({each.interval}, begun for: {each.why}), and cannot come back"
-            raise InvalidInputError("interval", str(interval), problem, "Reset its partitions, which publish it again")
         if not interval.contains(each.interval):
             problem = f"has only a part of what was hidden at once, {each.interval}"
             remedy = "Restore all of it, then hide again what is to stay hidden"
@@ -171,18 +178,19 @@ def purging(view: View, entries: Iterable[Hidden], upto: datetime) -> View:
     """Return the view in which some hidden intervals are being deleted, from which there is no way back.
 
     What is deleted is fixed here, for whoever does it: what was published up to a moment, in the base and in the
-    branches that show now.
+    branches that have shown since before that moment.
 
     :param entries: as they were seen; one that was restored meanwhile, even if it was hidden again, stays as it is.
     :param upto: that moment. It lies before the time in which these entries were looked at, by the buffer: so nothing
         is published unseen that is to be deleted.
     """
     marked = list(entries)
+    shown = tuple(each.number for each in view.branches if each.shows and (each.shown_at or each.changed_at) <= upto)
 
     def mark(each: Hidden) -> Hidden:
         if each.purging or each not in marked:
             return each
-        return replace(each, state=HiddenState.PURGING, upto=upto, branches=view.shown)
+        return replace(each, state=HiddenState.PURGING, upto=upto, branches=shown)
 
     return replace(view, hidden=tuple(mark(each) for each in view.hidden))
 
@@ -243,7 +251,19 @@ def _moved(view: View, branch: Branch, state: BranchState, now: datetime) -> Vie
     if branch.state not in _FROM[state]:
         wanted = " or ".join(sorted(_FROM[state]))
         _refuse(branch, f"is {branch.state}; this needs one that is {wanted}", "See `branches status`")
+    if state in _OVER:
+        branch = replace(branch, selection={}, expected=None, interval=None)
+    else:
+        branch = replace(branch, selection=_shortened(branch.selection))
     return _with(view, replace(branch, state=state, changed_at=now))
+
+
+def _shortened(selection: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a branch was begun with as people need it who look back: a document keeps many of them."""
+    keys = selection.get("keys")
+    if not isinstance(keys, list | tuple) or len(keys) <= _KEYS_KEPT:
+        return dict(selection)
+    return {**selection, "keys": [*keys[:_KEYS_KEPT], f"… and {len(keys) - _KEYS_KEPT} more"]}
 
 
 def _with(view: View, branch: Branch) -> View:

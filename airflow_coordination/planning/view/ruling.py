@@ -36,7 +36,8 @@ def ruled(view: View, dataset: str, intervals: Iterable[Interval], dropped: Drop
     mine = [each for each in its if each.by_rules and not each.purging]
     staying = [replace(each, why=why) for each in mine if (why := dropped(each.interval)) is not None]
     gone = [each for each in mine if dropped(each.interval) is None]
-    hidden = [*staying, *(each for each in its if each not in mine)]
+    # When what is being purged is gone, what rules drop there is still to be hidden.
+    hidden = [*staying, *(each for each in its if each not in mine and not each.purging)]
     fresh: dict[datetime, list[Interval]] = {}
     for interval in {each for each in intervals if not _inside(each, hidden)}:
         if dropped(interval) is not None:

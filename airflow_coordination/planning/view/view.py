@@ -46,6 +46,7 @@ class Branch:
     :param why: what they said.
     :param at: when, by the store's clock.
     :param changed_at: when it came into its state.
+    :param shown_at: when it was published; ``None`` where it was not.
     :param then: what its partitions say to follow their endings (``then=``) is done while it is begun, too.
     :param retiring: what is being retired in it, as :attr:`selection`; ``None`` unless somebody is at it.
     :param retires: whether anything was retired in it, so that some of its partitions stand for the rows of others.
@@ -60,6 +61,7 @@ class Branch:
     why: str
     at: datetime
     changed_at: datetime
+    shown_at: datetime | None = None
     then: bool = False
     retiring: Mapping[str, Any] | None = None
     retires: bool = False
@@ -177,7 +179,8 @@ class View:
         if (size := len(text.encode())) > MAX_DOCUMENT_BYTES:
             problem = f"takes {size} bytes, the limit is {MAX_DOCUMENT_BYTES}"
             named = f"{len(self.branches)} branches, {len(self.hidden)} hidden intervals"
-            raise InvalidInputError("view", named, problem, "Hide longer intervals, or purge what is hidden first")
+            remedy = "Hide longer intervals, purge what is hidden and what was rolled back, begin larger branches"
+            raise InvalidInputError("view", named, problem, remedy)
         return text
 
     @classmethod
@@ -207,15 +210,19 @@ def _branch_said(branch: Branch) -> dict[str, Any]:
     said: dict[str, Any] = {
         "n": branch.number,
         "state": branch.state.value,
-        "selection": dict(branch.selection),
-        "expected": branch.expected,
         "by": branch.by,
         "why": branch.why,
         "at": branch.at.isoformat(),
         "changed_at": branch.changed_at.isoformat(),
     }
+    if branch.selection:
+        said["selection"] = dict(branch.selection)
+    if branch.expected is not None:
+        said["expected"] = branch.expected
     if branch.interval is not None:
         said["interval"] = str(branch.interval)
+    if branch.shown_at is not None:
+        said["shown_at"] = branch.shown_at.isoformat()
     if branch.then:
         said["then"] = True
     if branch.retiring is not None:
@@ -230,13 +237,14 @@ def _branch_in(said: Mapping[str, Any]) -> Branch:
     return Branch(
         number=int(said["n"]),
         state=BranchState(said["state"]),
-        selection=said["selection"],
+        selection=said.get("selection", {}),
         interval=None if interval is None else interval_of("view.branches.interval", interval),
-        expected=None if said["expected"] is None else int(said["expected"]),
+        expected=None if said.get("expected") is None else int(said["expected"]),
         by=said["by"],
         why=said["why"],
         at=datetime.fromisoformat(said["at"]),
         changed_at=datetime.fromisoformat(said["changed_at"]),
+        shown_at=datetime.fromisoformat(said["shown_at"]) if "shown_at" in said else None,
         then=said.get("then", False),
         retiring=said.get("retiring"),
         retires=said.get("retires", False),

@@ -106,3 +106,16 @@ def test_what_is_being_purged_cannot_come_back() -> None:
     assert changing.purging(again, view.hidden, NOW) == again  # restored meanwhile, and hidden again
     with pytest.raises(InvalidInputError, match="only a part"):
         changing.restored(view, "clean", interval_of("interval", "2013-01-05/P1D"))
+
+
+def test_a_view_keeps_hundreds_of_branches_that_are_over() -> None:
+    keys = [f"2013-01-01-object-{number:03}" for number in range(30)]
+    view = EMPTY
+    for number in range(1, 301):
+        view, _ = changing.begun(view, {"keys": keys}, JANUARY, "ana", "late data of this week", NOW)
+        view = changing.published(changing.complete(view, number, 30, None), number, NOW)
+        if number > 5:
+            assert view.branches[-1].selection["keys"][-1] == "… and 25 more"
+        view = changing.finalized(view, number, NOW)
+    assert View.of(view.text) == view
+    assert len(view.shown) == 300
