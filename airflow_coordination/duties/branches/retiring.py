@@ -10,13 +10,14 @@ from airflow_coordination.duties.branches.selection import Selection, identifier
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.viewing.branches import as_retired, retired_in
 from airflow_coordination.planning.view import changing
+from airflow_coordination.planning.view.showing import branch_of
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
-from airflow_coordination.values.names import check_said, split_dataset
+from airflow_coordination.values.names import check_said
 from airflow_coordination.values.status import PartitionStatus
 
 
@@ -86,9 +87,13 @@ def retire(coordinator: SourceCoordinator, number: int, selection: Selection, by
 
 def _retired(coordinator: SourceCoordinator, seen: Partition, number: int, by: str, why: str) -> bool:
     """Retire one partition, and return whether that was to be done; what readers see of it stays until then."""
-    if seen.status is PartitionStatus.COMPLETED and retired_in(seen) == number:
+    if seen.status is PartitionStatus.COMPLETED and retired_in(seen) == number and not _has_rows(coordinator, seen):
         return False
-    heads = every_head(coordinator.store, seen.source, key=seen.key)
-    datasets = sorted({split_dataset(head.dataset)[1] for head in heads})
-    publish_nothing(coordinator, seen.key, number, datasets, by, why, as_retired(number))
+    publish_nothing(coordinator, seen.key, number, by, why, as_retired(number))
     return True
+
+
+def _has_rows(coordinator: SourceCoordinator, seen: Partition) -> bool:
+    """Return whether a partition has rows in its branch: a worker took it while its retirement was interrupted."""
+    heads = every_head(coordinator.store, seen.source, key=seen.key)
+    return any(head.blocks and branch_of(head) == seen.branch for head in heads)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-from airflow_coordination.duties.branches.beginning import branches_of
-from airflow_coordination.duties.branches.emptying import publish_nothing
+from airflow_coordination.duties.branches.beginning import MOST_TRIES, branches_of
+from airflow_coordination.duties.branches.emptying import publish_nothing_as_seen
 from airflow_coordination.duties.branches.selection import NAMED, PAGE, heads_by_key, identifier_of, named, showing
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.viewing.branches import retired_in
@@ -20,6 +20,7 @@ from airflow_coordination.protocol.beside.documents import BranchCounts
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import check_said, split_dataset
 from airflow_coordination.values.status import PartitionStatus
@@ -67,10 +68,12 @@ class Missing:
 
     :param key: of the partition.
     :param datasets: whose old rows stay.
+    :param seen: the partition, as it was read before its head records.
     """
 
     key: str
     datasets: tuple[str, ...]
+    seen: Partition = field(repr=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +204,7 @@ def preview(coordinator: SourceCoordinator, number: int) -> Preview:
     """
     view, found = one(coordinator, number)
     then = as_if_published(view, number)
-    inside = {each.key: retired_in(each) is not None for each in partitions_of(coordinator, number)}
+    inside = {each.key: each for each in partitions_of(coordinator, number) if retired_in(each) is None}
     sums: dict[str, Counter[str]] = {}
     missing = []
     for key, heads in heads_by_key(coordinator):
@@ -210,8 +213,8 @@ def preview(coordinator: SourceCoordinator, number: int) -> Preview:
         for dataset in before.keys() | after.keys():
             _add_up(sums.setdefault(dataset, Counter()), before.get(dataset), after.get(dataset))
         there = {split_dataset(head.dataset)[1] for head in heads if branch_of(head) == number}
-        if key in inside and not inside[key] and (left := sorted(before.keys() - there)):
-            missing.append(Missing(key=key, datasets=tuple(left)))
+        if key in inside and (left := sorted(before.keys() - there)):
+            missing.append(Missing(key=key, datasets=tuple(left), seen=inside[key]))
     names = ("partitions", "rows_before", "rows_after", "bytes_before", "bytes_after")
     changes = tuple(
         DatasetChange(dataset=dataset, **{name: counted[name] for name in names})
@@ -246,7 +249,7 @@ def publish(
     :param by: who publishes it, for the view's history.
     :param why: the reason, for the same.
     :param empty_missing: let partitions have nothing of the datasets that they have published nothing to in it.
-    :param check: is given what ``look`` returns, and may raise: then nothing is published.
+    :param check: is given what ``look`` returns, and may raise: then nothing is published, and nothing was emptied.
     :param look: returns what a check looks at.
     :return: the branch, which shows.
     :raises InvalidInputError: when it is not begun, or something is missing: which, and what to do.
@@ -255,17 +258,34 @@ def publish(
     check_said(by, why)
     if empty_missing or check is not None:
         check_ready(coordinator, one(coordinator, number)[1])
-    if empty_missing:
-        for each in preview(coordinator, number).missing:
-            publish_nothing(coordinator, each.key, number, each.datasets, by, why)
     if check is not None:
         _checked(coordinator, number, check, look or preview)
+    if empty_missing:
+        _empty_missing(coordinator, number, by, why)
 
     def published(view: View) -> View:
         check_ready(coordinator, _status_in(coordinator, view, number))
         return changing.published(view, number, view.now)
 
     return _branch(coordinator.documents.change_view(published, by, why, number), number)
+
+
+def _empty_missing(coordinator: SourceCoordinator, number: int, by: str, why: str) -> None:
+    """Let what has published nothing in a branch have nothing there; what runs meanwhile is looked at again.
+
+    :raises PartitionUpdateError: when one cannot be had, or partitions of it change again and again.
+    """
+    for _ in range(MOST_TRIES):
+        missing = [each for each in preview(coordinator, number).missing if _has_completed(each.seen)]
+        done = [publish_nothing_as_seen(coordinator, each.seen, number, each.datasets, by, why) for each in missing]
+        if all(done):
+            return
+    problem = "partitions of it change again and again. Wait for them, and repeat it."
+    raise PartitionUpdateError(f"publish branch {number}", "", problem)
+
+
+def _has_completed(partition: Partition) -> bool:
+    return partition.status is PartitionStatus.COMPLETED
 
 
 def _branch(view: View, number: int) -> Branch:

@@ -278,6 +278,48 @@ def test_what_publishes_nothing_in_a_branch_keeps_its_old_rows_unless_they_shall
     assert month.c.people.reset(second, *WHO).branch is None  # it was emptied, and not retired
 
 
+@pytest.mark.parametrize("times", [1, 99])
+def test_s22_what_publishes_while_the_missing_are_emptied_keeps_its_rows(month: Month, monkeypatch, times: int) -> None:
+    """It was missing when that was looked up, and is not any more: emptied, what is wanted would be gone."""
+    (key,) = month.filled(1)
+    begin(month.c, ALL, *WHO)
+    month.c.complete(month.held(key))
+    emptying, left = showing.publish_nothing_as_seen, list(range(times))
+
+    def late(*told: Any) -> bool:
+        if left:
+            month.c.people.reset(key, *WHO, branch=1)
+            blocks = [] if left.pop() else ["good rows"]
+            lease = month.held(key)
+            month.c.complete(lease, [month.counted(lease, blocks)] if blocks else [])
+        return emptying(*told)
+
+    monkeypatch.setattr(showing, "publish_nothing_as_seen", late)
+    if times > 1:
+        with pytest.raises(PartitionUpdateError, match="change again and again"):
+            publish(month.c, 1, *WHO, empty_missing=True)
+    else:
+        publish(month.c, 1, *WHO, empty_missing=True)
+        assert month.read() == rows("good rows")
+
+
+def test_a_check_that_raises_leaves_what_is_missing_as_it_was(month: Month) -> None:
+    first, second = month.filled(1, 2)
+    begin(month.c, ALL, *WHO)
+    month.work(first, ["new"])
+    month.c.complete(month.held(second))
+    before = month.c.partition(second), month.read(1)
+
+    def refuse(found: Any) -> None:
+        raise ValueError(f"{len(found.missing)} missing")
+
+    with pytest.raises(ValueError, match="1 missing"):
+        publish(month.c, 1, *WHO, empty_missing=True, check=refuse)
+    assert (month.c.partition(second), month.read(1)) == before
+    publish(month.c, 1, *WHO, empty_missing=True, check=lambda found: found)
+    assert month.read() == rows("new")
+
+
 def test_a_check_that_raises_leaves_everything_as_it_was(month: Month) -> None:
     (key,) = month.filled(1)
     begin(month.c, ALL, *WHO)

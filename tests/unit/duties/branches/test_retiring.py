@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from airflow_coordination.duties.branches import emptying
 from airflow_coordination.duties.branches.beginning import begin
 from airflow_coordination.duties.branches.retiring import retire
 from airflow_coordination.duties.branches.selection import Selection
@@ -14,6 +16,7 @@ from airflow_coordination.duties.branches.showing import finalize, preview, publ
 from airflow_coordination.leases import (
     BranchError,
     InvalidInputError,
+    Lease,
     PartitionIdentifier,
     PartitionNotOwnedError,
     PartitionUpdateError,
@@ -162,3 +165,49 @@ def test_s22_what_was_new_in_a_branch_that_was_rolled_back_stays_out(month: Mont
     month.c.people.reset("2013-01-01", *WHO, out_of_branch=True)
     month.work("2013-01-01", ["day"])
     assert month.read() == OLD + NEW, "as was meant"
+
+
+def test_s22_what_is_published_just_before_it_is_taken_is_emptied_too(month: Month, monkeypatch) -> None:
+    """Its first output, which nobody could see when the partitions were chosen."""
+    month.create("2013-01-01T23")
+    lease = month.held("2013-01-01T23")
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    taken = emptying._taken
+
+    def late(coordinator: SourceCoordinator, key: str, *told: Any) -> Lease:
+        if key == "2013-01-01T23":
+            month.c.complete(lease, [month.counted(lease, [key])])
+        return taken(coordinator, key, *told)
+
+    monkeypatch.setattr(emptying, "_taken", late)
+    retire(month.c, number, HOURS, *WHO)
+    publish(month.c, number, *WHO)
+    assert month.read() == NEW
+
+
+def test_s22_what_a_worker_published_while_it_was_interrupted_is_emptied(month: Month, monkeypatch) -> None:
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+
+    def crash(*_: Any, **__: Any) -> None:
+        raise Crash
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SourceCoordinator, "complete", crash)
+        with pytest.raises(Crash):
+            retire(month.c, number, HOURS, *WHO)
+    month.c.people.release("2013-01-01T00", *WHO)
+    month.work("2013-01-01T00", ["beside the day"])
+    retire(month.c, number, HOURS, *WHO)
+    publish(month.c, number, *WHO)
+    assert month.read() == NEW
+
+
+def test_what_is_still_to_follow_an_ending_is_named_at_once(month: Month) -> None:
+    month.create("2013-01-01T05")
+    month.work("2013-01-01T05", ["row"], then='{"delete": ["s3://bucket/object"]}')
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    with pytest.raises(PartitionUpdateError, match="finish-actions"):
+        retire(month.c, number, HOURS, *WHO)
