@@ -96,7 +96,7 @@ class Retention:
         :raises InvalidInputError: when it is no time, or has no zone.
         :raises OutcomeUnknownError: when the store stopped answering; what was deleted until then stays deleted.
         """
-        deleted, changed, part = 0, 0, Purged(after="")
+        done, part = Purged(), Purged(after="")
         while part.after is not None:
             part = coordinator.cleaning.purge(
                 self.completed_before,
@@ -106,8 +106,8 @@ class Retention:
                 limit=self.portion,
                 dry_run=self.dry_run,
             )
-            deleted, changed = deleted + part.deleted, changed + part.changed
-        return DutyReport(self.name, Purged(deleted, changed), stays=changed)
+            done += part
+        return DutyReport(self.name, done, stays=done.changed + done.retired)
 
 
 def observe(coordinator: SourceCoordinator, most_hints: int) -> Observation:

@@ -34,6 +34,7 @@ _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 """After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""
 
 _TAKES_BACK: Final = frozenset({Action.RETRACT, Action.DELETE, Action.CLEAN_UP})
+_REMOVES: Final = frozenset({Action.DELETE, Action.CLEAN_UP})
 _COUNTED: Final = {Action.REOPEN: Metric.REOPENED, Action.PARK: Metric.PARKED}
 
 
@@ -81,7 +82,8 @@ class People:
         """Start a partition afresh: no progress, no counts. Published output stays until it is replaced.
 
         :param branch: the branch that it runs in from now on, which has begun; ``None`` = in none.
-        :param out_of_branch: although it was retired in a branch, so that others stand for its rows.
+        :param out_of_branch: although it was retired in a branch, in this one or another, so that others stand for its
+            rows.
         :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
         :raises BranchError: while a branch that it runs in has begun, or because it was retired in one.
         :raises InvalidInputError: when ``branch`` is not begun.
@@ -110,6 +112,7 @@ class People:
         """Delete a partition, leaving a tombstone so that no fence is ever given twice. Published output stays.
 
         :raises PartitionUpdateError: also while something is still to follow its endings (``then=``).
+        :raises BranchError: when it was retired in a branch, which was not rolled back.
         """
         return self.act(Action.DELETE, key, by, why, seen)
 
@@ -283,6 +286,8 @@ class People:
             raise PartitionUpdateError(action, seen.key, f"{problem}. {remedy}.")
         if action is Action.RESET:
             self._core.branches.check_reset(seen, branch, out_of_branch=out_of_branch)
+        if action in _REMOVES:
+            self._core.branches.check_removal(action, seen)
         if action in _BEGINS_ANEW:
             self._check_followed_up(action, seen)
 

@@ -32,7 +32,8 @@ def purge(context: CommandContext, args: Namespace) -> None:
         return
     [report] = run_duties(coordinator, [meant])
     done = report.result()
-    left = f" {report.stays} had changed meanwhile and were left." if report.stays else ""
+    left = f" {done.changed} had changed meanwhile and were left." if done.changed else ""
+    left += f" {done.retired} stay: others stand for their rows since they were retired." if done.retired else ""
     say(f"Done: purged {done.deleted} {about}.{left} What they published stays.")
 
 

@@ -26,6 +26,7 @@ from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.errors import BranchError
 from airflow_coordination.values.input_errors import InvalidInputError, shown
 from airflow_coordination.values.names import branch_dataset, split_dataset
+from airflow_coordination.values.status import PartitionStatus
 
 _RETIRED: Final = "retired in branch"
 """In the progress of a partition that was retired; a reset drops it."""
@@ -105,7 +106,7 @@ class BranchRules:
         The partition is read before the view: so of two who reset it into two branches one sees the other's.
 
         :param branch: that it is reset into, ``None`` = out of any.
-        :param out_of_branch: although it was retired, so that others stand for its rows.
+        :param out_of_branch: although it was retired, so that others stand for its rows; in its own branch, too.
         :raises BranchError: *locked*, *one*, or because it was retired.
         :raises InvalidInputError: when the branch is not begun.
         """
@@ -114,24 +115,64 @@ class BranchRules:
             view = self.begun(seen.source, branch)
         elif seen.branch is not None:
             view = self.view(seen.source)
-        if seen.branch in (None, branch):
+        if seen.branch is None:
             return
         number = seen.branch
+        if number == branch:
+            if not out_of_branch and retired_in(seen) == number:
+                stands = f"it was retired in branch {number}, in which others stand for its rows. Leave it"
+                raise BranchError(Action.RESET, seen.key, f"{stands}, or say --out-of-branch if that is meant.")
+            return
         if view.state_of(number) is BranchState.BEGUN:
             self._refuse_locked(seen, number, branch)
-        if not out_of_branch and (problem := self._stands_or_stood(view, seen, number)):
+        if not out_of_branch and (problem := self.stands_or_stood(view, seen)):
             raise BranchError(Action.RESET, seen.key, f"{problem}, or say --out-of-branch if that is meant.")
 
-    def _stands_or_stood(self, view: View, seen: Partition, number: int) -> str | None:
-        """Return why rows would be there twice, in two partitions, if one ran outside of the branch it was in."""
-        branch = view.branch(number)
-        if branch is None or not branch.retires:
+    def retired(self, partitions: Sequence[Partition]) -> set[str]:
+        """Return the keys of those for whose rows others stand, in a branch that was not rolled back.
+
+        The view is read only where any of them was retired.
+
+        :param partitions: of one source.
+        """
+        there = [each for each in partitions if retired_in(each) is not None]
+        if not there:
+            return set()
+        view = self.view(there[0].source)
+        return {each.key for each in there if view.state_of(each.branch or 0) is not BranchState.ROLLED_BACK}
+
+    def check_removal(self, action: Action, seen: Partition) -> None:
+        """Refuse to delete what was retired: named again by a supplier, it would bring its rows back beside the others.
+
+        :raises BranchError: naming the ways out.
+        """
+        if not self.retired([seen]):
+            return
+        number = seen.branch
+        problem = (
+            f"it was retired in branch {number}, in which others stand for its rows: a supplier that names it again"
+        )
+        reset = about(shell_of(self._store), "reset", seen.source, seen.key)
+        into = f" --branch {number}" if self.stays_in(seen) is not None else ""
+        ways = f"Leave it; or `{reset}{into} --out-of-branch`, and delete it then, if nobody names it any more"
+        raise BranchError(action, seen.key, f"{problem} would bring them back beside these. {ways}.")
+
+    def stands_or_stood(self, view: View, seen: Partition) -> str | None:
+        """Return why rows would be there twice, in two partitions, if one ran outside of the branch it was in.
+
+        :param view: in which that branch has not begun, or did so before.
+        :param seen: the partition.
+        :return: the reason, and what to do, as the beginning of a sentence; ``None`` when it may run.
+        """
+        number = seen.branch
+        branch = None if number is None else view.branch(number)
+        if number is None or branch is None or not branch.retires:
             return None
         if branch.state is BranchState.ROLLED_BACK:
-            heads = self._settler.repeat("read the head records", lambda: self._store.heads(seen.source, key=seen.key))
-            if any(branch_of(head) is None for head in heads):
+            if not self._was_new(seen):
                 return None
-            return f"it was new in branch {number}, which was rolled back: readers see its rows in others. Finish it"
+            leave = "Leave it" if seen.status is PartitionStatus.COMPLETED else "Finish it"
+            return f"it was new in branch {number}, which was rolled back: readers see its rows in others. {leave}"
         if retired_in(seen) == number:
             return f"it was retired in branch {number}, which shows: others stand for its rows. Leave it"
         if branch.state is BranchState.PUBLISHED:
@@ -140,8 +181,18 @@ class BranchRules:
             return f"{problem} if that one was rolled back. Make it final first: `{finalize}`"
         return None
 
+    def _was_new(self, seen: Partition) -> bool:
+        """Return whether a partition has published in no base, and was not retired: it was there for others."""
+        if retired_in(seen) is not None:
+            return False
+        heads = self._settler.repeat("read the head records", lambda: self._store.heads(seen.source, key=seen.key))
+        return all(branch_of(head) is not None for head in heads)
+
     def _refuse_locked(self, seen: Partition, number: int, branch: int | None) -> None:
-        if branch is None:
+        if retired_in(seen) == number:
+            problem = f"it was retired in branch {number}, which has begun: others stand for its rows there"
+            here = "Leave it"
+        elif branch is None:
             problem = f"it runs in branch {number}, which has begun: a result outside of it would hide it, or be hidden"
             here = f"Reset it in the branch with --branch {number}"
         else:

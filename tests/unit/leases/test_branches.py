@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -207,3 +209,64 @@ def test_notes_of_what_follows_are_left_out_while_a_branch_is_begun(month: Month
     for key in (first, second):
         month.work(key, ["new"], then='{"do": "it"}')
     assert [note.key for note in month.c.follow_ups.follow_ups()] == [second]
+
+
+def retired(month: Month) -> tuple[str, int]:
+    """Retire an hour for a day, and return its key and the branch's number."""
+    month.create("2013-01-01T00")
+    month.work("2013-01-01T00", ["hour"])
+    number = begin(month.c, Selection(nothing=True), *WHO).number
+    month.create("2013-01-01", branch=number)
+    month.work("2013-01-01", ["day"])
+    retire(month.c, number, Selection(prefix="2013-01-01T"), *WHO)
+    return "2013-01-01T00", number
+
+
+def test_s22_what_was_retired_runs_again_in_its_branch_only_if_that_is_meant(month: Month) -> None:
+    key, number = retired(month)
+    with pytest.raises(BranchError, match=r"retired in branch 1, in which others stand.*--out-of-branch"):
+        month.c.people.reset(key, *WHO, branch=number)
+    with pytest.raises(BranchError, match=r"retired in branch 1, which has begun.*Leave it") as error:
+        month.c.people.reset(key, *WHO)
+    assert "--branch" not in str(error.value)
+    publish(month.c, number, *WHO)
+    assert month.read() == {"day": 1}
+
+
+def test_what_was_retired_runs_again_in_its_branch_if_that_is_meant(month: Month) -> None:
+    key, number = retired(month)
+    month.c.people.reset(key, *WHO, branch=number, out_of_branch=True)
+    month.work(key, ["hour"])
+    assert month.read(number) == {"day": 1, "hour": 1}
+
+
+@pytest.mark.parametrize("then", [[], [publish], [publish, finalize]])
+def test_s22_what_was_retired_is_not_deleted_and_created_anew(month: Month, then: list[Any]) -> None:
+    key, number = retired(month)
+    for step in then:
+        step(month.c, number, *WHO)
+    for action in (Action.DELETE, Action.CLEAN_UP):
+        with pytest.raises(BranchError, match=r"bring them back.*--out-of-branch`, and delete it then") as error:
+            month.c.people.act(action, key, *WHO)
+        assert commands(error.value) == ["reset"]
+    for dry_run in (True, False):
+        after = month.c.store.now() + timedelta(seconds=5)
+        done = month.c.cleaning.purge(after, *WHO, dry_run=dry_run)
+        assert (done.deleted, done.changed, done.retired) == (1, 0, 1)
+        assert month.c.cleaning.clean_up(gone=[key], dry_run=dry_run).keys == ()
+    month.create(key)
+    assert month.c.get_next_partition() is None
+
+
+def test_what_was_retired_is_deleted_when_its_branch_was_rolled_back(month: Month) -> None:
+    key, number = retired(month)
+    roll_back(month.c, number, *WHO)
+    month.c.people.delete(key, *WHO)
+    assert month.read() == {"hour": 1}
+
+
+def test_what_was_retired_is_deleted_after_the_reset_that_says_so(month: Month) -> None:
+    key, number = retired(month)
+    month.c.people.reset(key, *WHO, branch=number, out_of_branch=True)
+    month.c.people.delete(key, *WHO)
+    assert month.c.partition(key) is None
