@@ -41,7 +41,7 @@ def begin(context: CommandContext, args: Namespace) -> None:
     if meant.running:
         say(f"{meant.running} of them are held: their owners lose the lease, and what they do does not count.")
     if meant.retired:
-        say(f"{meant.retired} are left out: others stand for their rows since they were retired.")
+        say(f"{meant.retired} are left out: others stand for their rows.")
     about = f"{len(meant.partitions)} partition(s) of source {args.source} ({chosen}) run again in a branch"
     if not agreed(args, f"let {about}", f"Let {about}? Readers see no change before it is published.", context.store):
         return
@@ -130,7 +130,9 @@ def roll_back(context: CommandContext, args: Namespace) -> None:
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
     foreseen = showing.foresee_roll_back(coordinator, args.number)
-    print_rows([{"key": key, "keeps": "what it has published since"} for key in foreseen.kept], args.output)
+    since: list[Row] = [{"key": key, "keeps": "what it has published since"} for key in foreseen.kept]
+    unseen: list[Row] = [{"key": key, "keeps": "nothing: it has published nowhere else"} for key in foreseen.unseen]
+    print_rows(since + unseen, args.output)
     about = f"branch {args.number} of source {args.source}"
     question = f"Roll {about} back? It never comes back, and its partitions have what they had before."
     if not agreed(args, f"roll {about} back", question, context.store):
@@ -138,6 +140,7 @@ def roll_back(context: CommandContext, args: Namespace) -> None:
     done = showing.roll_back(coordinator, args.number, args.by or account(), args.why)
     say(f"Done: rolled {about} back. {len(done.kept)} partition(s) have published since, and keep that.")
     _tell_left(coordinator, done)
+    _tell_unseen(coordinator, done)
 
 
 def _tell_left(coordinator: SourceCoordinator, done: showing.RolledBack) -> None:
@@ -146,6 +149,13 @@ def _tell_left(coordinator: SourceCoordinator, done: showing.RolledBack) -> None
     say(f"{len(done.left)} partition(s) of it have not completed, and would be parked: {named(done.left)}.")
     say(f"To leave such a one with what it has published before: {typed(coordinator, 'finish', done.left[0])}")
     say(f"To let it run outside of any branch: {typed(coordinator, 'reset', done.left[0])}")
+
+
+def _tell_unseen(coordinator: SourceCoordinator, done: showing.RolledBack) -> None:
+    if not done.unseen:
+        return
+    say(f"Readers see nothing of {len(done.unseen)} partition(s), which published nowhere else: {named(done.unseen)}.")
+    say(f"Nothing runs them again by itself. To let one do so: {typed(coordinator, 'reset', done.unseen[0])}")
 
 
 def finalize(context: CommandContext, args: Namespace) -> None:
@@ -172,9 +182,8 @@ def retire(context: CommandContext, args: Namespace) -> None:
     coordinator = context.coordinator(args.source, args.partition_prefix)
     selection = _selection(args)
     found = retiring.look(coordinator, args.number, selection)
-    print_rows(
-        [{"branch": args.number, "partitions": len(found), "first": found[0].key, "last": found[-1].key}], args.output
-    )
+    first, last = (found[0].key, found[-1].key) if found else (None, None)
+    print_rows([{"branch": args.number, "partitions": len(found), "first": first, "last": last}], args.output)
     about = f"{len(found)} partition(s) of source {args.source} in branch {args.number}"
     question = f"Retire {about}? When it is published, readers see none of their rows."
     if not agreed(args, f"retire {about}", question, context.store):

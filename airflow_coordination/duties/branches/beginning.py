@@ -17,7 +17,6 @@ from airflow_coordination.duties.branches.selection import (
 )
 from airflow_coordination.duties.compaction.revoking import release_groups
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.viewing.branches import retired_in
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.view import BranchState, View
@@ -117,11 +116,12 @@ def look(
     check_enabled(coordinator)
     view = coordinator.documents.view()
     chosen = _chosen(coordinator, view, selection, branch)
-    found = list(selected(coordinator, chosen, view))
-    if not found and not chosen.nothing:
+    found = list(selected(coordinator, chosen, view, even_if_gone=branch is not None))
+    if not found and not chosen.nothing and branch is None:
         raise InvalidInputError("selection", str(chosen), "means no partition", "Name those that are to run again")
-    kept = [each for each in found if not _stands_aside(view, each)]
+    kept = [each for each in found if not coordinator.branches.others_stand(view, each)]
     _check_begun_elsewhere(view, kept, branch)
+    _check_standing(coordinator, view, kept)
     if not even_if_it_reopens:
         _check_reopening(kept)
     _check_followed_up(coordinator, kept, branch)
@@ -195,12 +195,6 @@ def _chosen(coordinator: SourceCoordinator, view: View, selection: Selection | N
     return selection
 
 
-def _stands_aside(view: View, partition: Partition) -> bool:
-    """Return whether others stand for a partition's rows: run again, it would bring them back."""
-    number = retired_in(partition)
-    return number is not None and view.state_of(number) in (BranchState.PUBLISHED, BranchState.FINAL)
-
-
 def _check_begun_elsewhere(view: View, partitions: Iterable[Partition], number: int | None) -> None:
     others: dict[int, list[str]] = {}
     for each in partitions:
@@ -209,6 +203,19 @@ def _check_begun_elsewhere(view: View, partitions: Iterable[Partition], number: 
     for other, keys in others.items():
         problem = f"has begun, and has {len(keys)} of these partitions: {named(keys)}"
         raise InvalidInputError("branch", other, problem, "Publish it or roll it back first, or leave them out")
+
+
+def _check_standing(coordinator: SourceCoordinator, view: View, partitions: Iterable[Partition]) -> None:
+    """Refuse what no reset takes: what was retired for them would come back beside them."""
+    standing: dict[int | None, list[str]] = {}
+    for each in partitions:
+        if coordinator.branches.stands(view, each):
+            standing.setdefault(each.branch, []).append(each.key)
+    for number, keys in standing.items():
+        which = f"has {len(keys)} partition(s) that stand for others, retired in branch {number}: {named(keys)}"
+        finalize = typed(coordinator, "branches finalize", str(number))
+        remedy = f"Make branch {number} final first: `{finalize}`; or leave them out"
+        raise InvalidInputError("selection", f"{len(keys)} of them", which, remedy)
 
 
 def _check_reopening(partitions: Iterable[Partition]) -> None:

@@ -14,7 +14,7 @@ from airflow_coordination.planning.view.showing import branch_of
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.remedies import typed
+from airflow_coordination.protocol.remedies import WHY, typed
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 from airflow_coordination.values.names import check_said
@@ -38,12 +38,16 @@ class Retired:
 def look(coordinator: SourceCoordinator, number: int, selection: Selection) -> list[Partition]:
     """Return what would be retired, and change nothing.
 
+    Where it was interrupted before, what is gone since is left out.
+
     :raises InvalidInputError: when the branch is not begun, or the selection means none, or would cut some.
     """
     check_enabled(coordinator)
     view = coordinator.branches.begun(identifier_of(coordinator), number)
-    found = list(selected(coordinator, selection, view))
-    if not found:
+    branch = view.branch(number)
+    again = branch is not None and branch.retiring is not None
+    found = list(selected(coordinator, selection, view, even_if_gone=again))
+    if not found and not again:
         raise InvalidInputError("selection", str(selection), "means no partition", "Name those that are to be retired")
     return found
 
@@ -72,7 +76,8 @@ def retire(coordinator: SourceCoordinator, number: int, selection: Selection, by
     try:
         done = sum(_retired(coordinator, each, number, by, why) for each in found)
     except CoordinationError as error:
-        again = f"Repeat `{typed(coordinator, 'branches retire', str(number))} …` with the same partitions"
+        repeated = typed(coordinator, "branches retire", str(number), WHY)
+        again = f"Repeat `{repeated}` with the same partitions"
         raise PartitionUpdateError(f"retire in branch {number}", "", f"it is not done yet. {error} {again}.") from error
     there = branches_of(coordinator).branch_counts(identifier_of(coordinator), number).partitions
 

@@ -114,10 +114,13 @@ def named(keys: Iterable[str]) -> str:
     return ", ".join(map(shown, row[:NAMED])) + (f" and {len(row) - NAMED} more" if len(row) > NAMED else "")
 
 
-def selected(coordinator: SourceCoordinator, selection: Selection, view: View) -> Iterator[Partition]:
+def selected(
+    coordinator: SourceCoordinator, selection: Selection, view: View, *, even_if_gone: bool = False
+) -> Iterator[Partition]:
     """Yield the partitions that a selection means, as they are now, by key.
 
     :param view: of the source: what readers see, where an interval is meant.
+    :param even_if_gone: leave out keys that are not there: what is gone on with may have lost some.
     :raises PartitionNotFoundError: when one that is named does not exist.
     :raises InvalidInputError: when an interval would cut partitions; it names those that stick out.
     """
@@ -129,7 +132,7 @@ def selected(coordinator: SourceCoordinator, selection: Selection, view: View) -
             found = coordinator.partition(key)
             if found is not None:
                 yield found
-            elif selection.keys:
+            elif selection.keys and not even_if_gone:
                 raise PartitionNotFoundError(key, coordinator.source)
         return
     after: str | None = None

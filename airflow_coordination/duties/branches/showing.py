@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
@@ -97,11 +97,14 @@ class RolledBack:
     :param number: of the branch.
     :param kept: keys of those that have published since it showed: they keep what they published then.
     :param left: keys of partitions in it that have not completed: they run for nobody, and are parked when they end.
+    :param unseen: keys of those that have completed in it, or were retired in it, and have published nowhere else:
+        readers see nothing of them, and they do not run again by themselves. What stood for others is not among them.
     """
 
     number: int
     kept: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
 
 
 def status(coordinator: SourceCoordinator) -> list[BranchStatus]:
@@ -347,19 +350,28 @@ def foresee_roll_back(coordinator: SourceCoordinator, number: int) -> RolledBack
 
 
 def _left_behind(coordinator: SourceCoordinator, number: int, after: View, *, shown: bool) -> RolledBack:
-    kept = _published_since(coordinator, number, after) if shown else ()
-    return RolledBack(number=number, kept=kept, left=tuple(each.key for each in _unfinished(coordinator, number)))
-
-
-def _published_since(coordinator: SourceCoordinator, number: int, view: View) -> tuple[str, ...]:
-    """Return the keys whose newest publication that counts is newer than that in the branch."""
+    branch = after.branch(number)
+    left: list[str] = []
+    unseen: dict[str, None] = {}
+    for each in partitions_of(coordinator, number):
+        if each.status is not PartitionStatus.COMPLETED:
+            left.append(each.key)
+        elif branch is None or not branch.retires or retired_in(each) is not None:
+            unseen[each.key] = None
     kept = []
-    for key, heads in heads_by_key(coordinator):
-        in_branch = {split_dataset(head.dataset)[1]: head.token for head in heads if branch_of(head) == number}
-        now = {split_dataset(head.dataset)[1]: head.token for head in showing(view, heads)}
-        if any(now.get(dataset, 0) > token for dataset, token in in_branch.items()):
+    for key, heads in heads_by_key(coordinator) if shown or unseen else ():
+        if shown and _published_since(number, after, heads):
             kept.append(key)
-    return tuple(kept)
+        if any(branch_of(head) is None or branch_of(head) in after.shown for head in heads):
+            unseen.pop(key, None)
+    return RolledBack(number=number, kept=tuple(kept), left=tuple(left), unseen=tuple(unseen))
+
+
+def _published_since(number: int, view: View, heads: Sequence[HeadRecord]) -> bool:
+    """Return whether a partition's newest publication that counts is newer than that in the branch."""
+    in_branch = {split_dataset(head.dataset)[1]: head.token for head in heads if branch_of(head) == number}
+    now = {split_dataset(head.dataset)[1]: head.token for head in showing(view, heads)}
+    return any(now.get(dataset, 0) > token for dataset, token in in_branch.items())
 
 
 def finalize(coordinator: SourceCoordinator, number: int, by: str, why: str) -> Branch:

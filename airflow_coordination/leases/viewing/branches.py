@@ -13,7 +13,7 @@ from typing import Any, Final
 from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.planning.unused.emptying import is_purged
 from airflow_coordination.planning.view.showing import branch_of, newest
-from airflow_coordination.planning.view.view import EMPTY, BranchState, View
+from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, View
 from airflow_coordination.protocol.beside.documents import VIEW
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
@@ -125,7 +125,7 @@ class BranchRules:
             return
         if view.state_of(number) is BranchState.BEGUN:
             self._refuse_locked(seen, number, branch)
-        if not out_of_branch and (problem := self.stands_or_stood(view, seen)):
+        if not out_of_branch and (problem := self._stands_or_stood(view, seen)):
             raise BranchError(Action.RESET, seen.key, f"{problem}, or say --out-of-branch if that is meant.")
 
     def retired(self, partitions: Sequence[Partition]) -> set[str]:
@@ -157,33 +157,40 @@ class BranchRules:
         ways = f"Leave it; or `{reset}{into} --out-of-branch`, and delete it then, if nobody names it any more"
         raise BranchError(action, seen.key, f"{problem} would bring them back beside these. {ways}.")
 
-    def stands_or_stood(self, view: View, seen: Partition) -> str | None:
-        """Return why rows would be there twice, in two partitions, if one ran outside of the branch it was in.
+    def others_stand(self, view: View, seen: Partition) -> bool:
+        """Return whether others stand for a partition's rows: run again, it would bring them back beside theirs.
 
-        :param view: in which that branch has not begun, or did so before.
-        :param seen: the partition.
-        :return: the reason, and what to do, as the beginning of a sentence; ``None`` when it may run.
+        It was retired in a branch that shows, or was new in one that retired others and was rolled back.
         """
+        branch = None if seen.branch is None else view.branch(seen.branch)
+        if branch is None:
+            return False
+        return self._was_new(branch, seen) or (branch.shows and retired_in(seen) is not None)
+
+    def stands(self, view: View, seen: Partition) -> bool:
+        """Return whether a partition stands for others, which a roll back of its branch would still bring back."""
+        branch = None if seen.branch is None else view.branch(seen.branch)
+        return (
+            branch is not None and branch.state is BranchState.PUBLISHED and branch.retires and retired_in(seen) is None
+        )
+
+    def _stands_or_stood(self, view: View, seen: Partition) -> str | None:
+        """Return why rows would be there twice, in two partitions, if one ran outside of the branch it was in."""
         number = seen.branch
-        branch = None if number is None else view.branch(number)
-        if number is None or branch is None or not branch.retires:
-            return None
-        if branch.state is BranchState.ROLLED_BACK:
-            if not self._was_new(seen):
-                return None
-            leave = "Leave it" if seen.status is PartitionStatus.COMPLETED else "Finish it"
-            return f"it was new in branch {number}, which was rolled back: readers see its rows in others. {leave}"
-        if retired_in(seen) == number:
-            return f"it was retired in branch {number}, which shows: others stand for its rows. Leave it"
-        if branch.state is BranchState.PUBLISHED:
+        if self.stands(view, seen):
             problem = f"it stands for others that were retired in branch {number}, which would come back beside it"
             finalize = about(shell_of(self._store), "branches finalize", seen.source, str(number))
             return f"{problem} if that one was rolled back. Make it final first: `{finalize}`"
-        return None
-
-    def _was_new(self, seen: Partition) -> bool:
-        """Return whether a partition has published in no base, and was not retired: it was there for others."""
+        if not self.others_stand(view, seen):
+            return None
         if retired_in(seen) is not None:
+            return f"it was retired in branch {number}, which shows: others stand for its rows. Leave it"
+        leave = "Leave it" if seen.status is PartitionStatus.COMPLETED else "Finish it"
+        return f"it was new in branch {number}, which was rolled back: readers see its rows in others. {leave}"
+
+    def _was_new(self, branch: Branch, seen: Partition) -> bool:
+        """Return whether a partition was there for what a branch retired, and that branch was rolled back."""
+        if branch.state is not BranchState.ROLLED_BACK or not branch.retires or retired_in(seen) is not None:
             return False
         heads = self._settler.repeat("read the head records", lambda: self._store.heads(seen.source, key=seen.key))
         return all(branch_of(head) is not None for head in heads)

@@ -88,6 +88,30 @@ def test_what_runs_for_nobody_is_named_with_what_to_type(cli, month) -> None:
         assert (typed.command.name, typed.key) == (way, [key])
 
 
+def test_what_readers_see_nothing_of_after_a_roll_back_is_named_with_what_to_type(cli, month) -> None:
+    month.create("late")
+    branches(cli, "begin", "--all", "-y")
+    month.work("late", ["row"])
+    branches(cli, "publish", "1", "-y")
+    code, [row], _ = branches(cli, "roll-back", "1", "--dry-run")
+    assert (code, row["key"], row["keeps"]) == (0, "late", "nothing: it has published nowhere else")
+    _, _, err = branches(cli, "roll-back", "1", "-y")
+    assert "Readers see nothing of 1 partition(s), which published nowhere else: 'late'." in err
+    typed = understood(err.rpartition("To let one do so: ")[2].strip())
+    assert (typed.command.name, typed.key) == ("reset", ["late"])
+
+
+def test_what_is_gone_is_retired_by_the_same_command(cli, month) -> None:
+    month.create("hour")
+    branches(cli, "begin", "--empty", "-y")
+    month.create("day", branch=1)
+    month.c.pausing.pause("ana", "a pause")
+    assert branches(cli, "retire", "1", "hour", "-y")[0] == 1
+    month.c.people.delete("hour", "ana", "a test file")
+    code, [row], err = branches(cli, "retire", "1", "hour", "-y")
+    assert (code, row["partitions"], row["first"], "retired 0 of 0" in err) == (0, 0, None, True)
+
+
 def test_final_is_asked_for(cli, month) -> None:
     (key,) = month.filled(1)
     branches(cli, "begin", "--all", "-y")

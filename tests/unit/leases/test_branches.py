@@ -14,7 +14,7 @@ from airflow_coordination.duties.branches.beginning import begin
 from airflow_coordination.duties.branches.retiring import retire
 from airflow_coordination.duties.branches.selection import Selection
 from airflow_coordination.duties.branches.showing import finalize, publish, roll_back
-from airflow_coordination.leases import BranchError, InvalidInputError, PartitionStatus, PartitionUpdateError
+from airflow_coordination.leases import BranchError, InvalidInputError, PartitionStatus
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.crash import FaultyStore
@@ -166,8 +166,10 @@ def test_what_was_retired_comes_back_only_when_a_person_says_so(month: Month) ->
     assert month.read() == {"both": 1}
     with pytest.raises(BranchError, match="--out-of-branch"):
         month.c.people.reset(hours[0], *WHO)
-    with pytest.raises(PartitionUpdateError, match="branches finalize"):
+    with pytest.raises(InvalidInputError, match=r"1 partition.* that stand for others, .*: 'days'") as error:
         begin(month.c, ALL, *WHO)
+    assert commands(error.value) == ["finalize"]
+    assert month.c.documents.view().branch(2) is None, "begun by halves"
     finalize(month.c, number, *WHO)
     begun = begin(month.c, Selection(keys=("days",)), *WHO)
     assert (begun.partitions, begun.retired) == (1, 0)

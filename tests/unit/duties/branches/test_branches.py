@@ -12,7 +12,14 @@ import pytest
 from airflow_coordination.duties.branches import beginning, showing
 from airflow_coordination.duties.branches.beginning import begin, look
 from airflow_coordination.duties.branches.selection import Selection
-from airflow_coordination.duties.branches.showing import finalize, preview, publish, roll_back, status
+from airflow_coordination.duties.branches.showing import (
+    finalize,
+    foresee_roll_back,
+    preview,
+    publish,
+    roll_back,
+    status,
+)
 from airflow_coordination.leases import (
     InvalidInputError,
     PartitionIdentifier,
@@ -441,3 +448,42 @@ def test_groups_that_merge_what_a_branch_replaces_are_released(month: Month) -> 
     begin(month.c, Selection(interval="2013-02/P1M"), *WHO)
     states = {each.key[14:24]: each.status for each in month.groups().partitions()}
     assert states == {"2013-01-01": PartitionStatus.ASSIGNED, "2013-02-01": PartitionStatus.UNASSIGNED}
+
+
+def test_s22_what_a_roll_back_leaves_unseen_is_named(month: Month) -> None:
+    """Late files that ran in the branch for the first time: they completed, and no reader sees them any more."""
+    month.filled(1)
+    month.create("2013-01-02")
+    begin(month.c, ALL, *WHO)
+    month.work("2013-01-01", ["new"])
+    month.work("2013-01-02", ["late"])
+    publish(month.c, 1, *WHO)
+    assert foresee_roll_back(month.c, 1).unseen == ("2013-01-02",)
+    done = roll_back(month.c, 1, *WHO)
+    assert (done.kept, done.left, done.unseen) == ((), (), ("2013-01-02",))
+    month.c.people.reset("2013-01-02", *WHO)
+    month.work("2013-01-02", ["late"])
+    assert month.read() == rows("2013-01-01 old", "late")
+
+
+def test_what_was_deleted_is_left_out_when_a_branch_is_gone_on_with(month: Month) -> None:
+    keys = month.filled(1, 2)
+    begin(month.c, Selection(keys=tuple(keys)), *WHO)
+    month.work(keys[1], ["new"])
+    month.c.people.delete(keys[0], *WHO)
+    with pytest.raises(InvalidInputError, match=r"gone from it.*--branch 1"):
+        publish(month.c, 1, *WHO)
+    assert begin(month.c, None, *WHO, branch=1).partitions == 1
+    publish(month.c, 1, *WHO)
+    assert month.read() == rows(f"{keys[0]} old", "new")
+    with pytest.raises(PartitionNotFoundError):
+        begin(month.c, Selection(keys=tuple(keys)), *WHO)
+
+
+def test_a_branch_whose_keys_are_all_gone_is_gone_on_with(month: Month) -> None:
+    (key,) = month.filled(1)
+    begin(month.c, Selection(keys=(key,)), *WHO)
+    month.c.people.delete(key, *WHO)
+    assert begin(month.c, None, *WHO, branch=1).partitions == 0
+    with pytest.raises(InvalidInputError, match="it has none"):
+        publish(month.c, 1, *WHO)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from airflow_coordination.leases import (
     InvalidInputError,
     Lease,
     PartitionIdentifier,
+    PartitionNotFoundError,
     PartitionNotOwnedError,
     PartitionUpdateError,
     SourceCoordinator,
@@ -25,6 +27,7 @@ from airflow_coordination.leases import (
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.crash import Crash, Fault, FaultyStore
 from tests.backfills import Month
+from tests.unit.typed import understood
 
 WHO = ("ana", "days are enough")
 HOURS = Selection(prefix="2013-01-01T")
@@ -211,3 +214,48 @@ def test_what_is_still_to_follow_an_ending_is_named_at_once(month: Month) -> Non
     daily(month, number)
     with pytest.raises(PartitionUpdateError, match="finish-actions"):
         retire(month.c, number, HOURS, *WHO)
+
+
+def test_s22_a_pending_one_that_was_retired_is_named_when_that_is_rolled_back(month: Month) -> None:
+    """It never ran, and nobody stands for its rows any more; the day, which stood for them, stays out."""
+    month.create("2013-01-01T23")
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    retire(month.c, number, HOURS, *WHO)
+    publish(month.c, number, *WHO)
+    assert roll_back(month.c, number, *WHO).unseen == ("2013-01-01T23",)
+    month.c.people.reset("2013-01-01T23", *WHO)
+    month.work("2013-01-01T23", ["last hour"])
+    assert month.read() == OLD + Counter(["last hour"])
+    with pytest.raises(BranchError, match=r"was new in branch 1.*Leave it"):
+        month.c.people.reset("2013-01-01", *WHO)
+    assert begin(month.c, Selection(everything=True), *WHO).retired == 1
+
+
+def test_what_is_deleted_while_it_is_interrupted_is_left_out(month: Month) -> None:
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    hours = Selection(keys=tuple(OLD))
+    month.c.pausing.pause(*WHO)
+    with pytest.raises(PartitionUpdateError, match="not done yet") as error:
+        retire(month.c, number, hours, *WHO)
+    [repeat] = re.findall(r"Repeat `([^`]*)`", str(error.value))
+    assert understood(repeat).number == number
+    month.c.pausing.resume(*WHO)
+    month.c.people.delete("2013-01-01T02", *WHO)
+    assert retire(month.c, number, hours, *WHO).retired == 2
+    with pytest.raises(PartitionNotFoundError):
+        retire(month.c, number, hours, *WHO)
+    publish(month.c, number, *WHO)
+
+
+def test_all_that_was_to_be_retired_may_be_gone(month: Month) -> None:
+    number = begin(month.c, NONE, *WHO).number
+    daily(month, number)
+    month.c.pausing.pause(*WHO)
+    one = Selection(keys=("2013-01-01T00",))
+    with pytest.raises(PartitionUpdateError, match="not done yet"):
+        retire(month.c, number, one, *WHO)
+    month.c.people.delete("2013-01-01T00", *WHO)
+    assert retire(month.c, number, one, *WHO).partitions == 0
+    publish(month.c, number, *WHO)
