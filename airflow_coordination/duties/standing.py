@@ -107,7 +107,7 @@ class Retention:
                 dry_run=self.dry_run,
             )
             done += part
-        return DutyReport(self.name, done, stays=done.changed + done.retired)
+        return DutyReport(self.name, done, stays=done.changed + done.kept)
 
 
 def observe(coordinator: SourceCoordinator, most_hints: int) -> Observation:

@@ -50,17 +50,17 @@ class Purged:
     :param deleted: how many partitions it deleted; with ``dry_run`` how many it would have.
     :param changed: how many were changed by somebody else between the look and the deletion; they are left.
     :param after: where the next portion begins, ``None`` when this was the last.
-    :param retired: how many stay because others stand for their rows: created anew, they would bring them back.
+    :param kept: how many stay because a branch needs them: it has begun, or others stand for their rows in it.
     """
 
     deleted: int = 0
     changed: int = 0
     after: str | None = None
-    retired: int = 0
+    kept: int = 0
 
     def __add__(self, other: Purged) -> Purged:
-        retired = self.retired + other.retired
-        return Purged(self.deleted + other.deleted, self.changed + other.changed, other.after, retired)
+        kept = self.kept + other.kept
+        return Purged(self.deleted + other.deleted, self.changed + other.changed, other.after, kept)
 
 
 class Cleaning:
@@ -94,7 +94,7 @@ class Cleaning:
         stays: forgetting that is :meth:`purge`. Each is removed as it was seen: one that a person resets meanwhile
         stays.
 
-        What was retired in a branch stays, too, unless that was rolled back.
+        What runs in a branch that has begun stays, too, and what was retired in one, unless that was rolled back.
 
         What was published stays, and so does a tombstone that says that it had finished: a child that names it later
         need not wait for it. On DynamoDB it is kept for a week. Whoever creates the partition itself again makes it
@@ -120,7 +120,7 @@ class Cleaning:
         read = lambda: self._core.store.page(self._core.source_id, PartitionStatus.COMPLETED, after, limit)  # noqa: E731
         page = self._core.settler.repeat("list partitions", read)
         now = self._core.settler.repeat("read the clock", self._core.store.now)
-        kept |= self._core.branches.retired(page)
+        kept |= self._core.branches.needed(page)
         removed: list[str] = []
         changed: list[str] = []
         for one in page:
@@ -176,8 +176,8 @@ class Cleaning:
 
         What was published stays, and so does a tombstone with token and ring: whoever comes late is refused, and no
         fence is given twice (promise S1). A supplier that still names a purged key creates it anew, and it is worked
-        again; its output is then replaced; ``publish(…, mode="append")`` is refused as long as it is there. What was
-        retired in a branch stays, unless that was rolled back.
+        again; its output is then replaced; ``publish(…, mode="append")`` is refused as long as it is there. What runs
+        in a branch that has begun stays, and what was retired in one, unless that was rolled back.
 
         :param completed_before: by the store's clock, with a time zone.
         :param by: who asks, kept in the audit of each partition.
@@ -197,10 +197,10 @@ class Cleaning:
         read = lambda: self._core.store.page(self._core.source_id, PartitionStatus.COMPLETED, after, limit)  # noqa: E731
         page = self._core.settler.repeat("list partitions", read)
         old = [one for one in page if one.updated_at is not None and one.updated_at < completed_before]
-        retired = self._core.branches.retired(old)
-        going = [one for one in old if one.key not in retired]
+        kept = self._core.branches.needed(old)
+        going = [one for one in old if one.key not in kept]
         deleted = len(going) if dry_run else sum(self._forgot(one, by, why) for one in going)
-        return Purged(deleted, len(going) - deleted, page[-1].key if len(page) == limit else None, len(retired))
+        return Purged(deleted, len(going) - deleted, page[-1].key if len(page) == limit else None, len(kept))
 
     def _forgot(self, seen: Partition, by: str, why: str) -> bool:
         """Delete one partition as it was seen; return whether it still was so."""

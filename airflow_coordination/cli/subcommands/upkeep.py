@@ -33,7 +33,7 @@ def purge(context: CommandContext, args: Namespace) -> None:
     [report] = run_duties(coordinator, [meant])
     done = report.result()
     left = f" {done.changed} had changed meanwhile and were left." if done.changed else ""
-    left += f" {done.retired} stay: others stand for their rows since they were retired." if done.retired else ""
+    left += f" {done.kept} stay, because a branch needs them." if done.kept else ""
     say(f"Done: purged {done.deleted} {about}.{left} What they published stays.")
 
 

@@ -128,27 +128,34 @@ class BranchRules:
         if not out_of_branch and (problem := self._stands_or_stood(view, seen)):
             raise BranchError(Action.RESET, seen.key, f"{problem}, or say --out-of-branch if that is meant.")
 
-    def retired(self, partitions: Sequence[Partition]) -> set[str]:
-        """Return the keys of those for whose rows others stand, in a branch that was not rolled back.
+    def needed(self, partitions: Sequence[Partition]) -> set[str]:
+        """Return the keys of those that no clean-up may remove, because of the branch that they run in.
 
-        The view is read only where any of them was retired.
+        It has begun, and is published only whole; or they were retired in it, and it was not rolled back. The view is
+        read only where any of them is in a branch.
 
         :param partitions: of one source.
         """
-        there = [each for each in partitions if retired_in(each) is not None]
+        there = [each for each in partitions if each.branch is not None]
         if not there:
             return set()
         view = self.view(there[0].source)
-        return {each.key for each in there if view.state_of(each.branch or 0) is not BranchState.ROLLED_BACK}
+        begun = {each.key for each in there if view.state_of(each.branch or 0) is BranchState.BEGUN}
+        return begun | {each.key for each in there if self._is_retired(view, each)}
+
+    def _is_retired(self, view: View, seen: Partition) -> bool:
+        """Return whether a partition was retired, in a branch that was not rolled back."""
+        number = retired_in(seen)
+        return number is not None and view.state_of(number) is not BranchState.ROLLED_BACK
 
     def check_removal(self, action: Action, seen: Partition) -> None:
         """Refuse to delete what was retired: named again by a supplier, it would bring its rows back beside the others.
 
         :raises BranchError: naming the ways out.
         """
-        if not self.retired([seen]):
+        number = retired_in(seen)
+        if number is None or not self._is_retired(self.view(seen.source), seen):
             return
-        number = seen.branch
         problem = (
             f"it was retired in branch {number}, in which others stand for its rows: a supplier that names it again"
         )

@@ -254,7 +254,7 @@ def test_s22_what_was_retired_is_not_deleted_and_created_anew(month: Month, then
     for dry_run in (True, False):
         after = month.c.store.now() + timedelta(seconds=5)
         done = month.c.cleaning.purge(after, *WHO, dry_run=dry_run)
-        assert (done.deleted, done.changed, done.retired) == (1, 0, 1)
+        assert (done.deleted, done.changed, done.kept) == ((1, 0, 1) if then else (0, 0, 2))
         assert month.c.cleaning.clean_up(gone=[key], dry_run=dry_run).keys == ()
     month.create(key)
     assert month.c.get_next_partition() is None
@@ -272,3 +272,16 @@ def test_what_was_retired_is_deleted_after_the_reset_that_says_so(month: Month) 
     month.c.people.reset(key, *WHO, branch=number, out_of_branch=True)
     month.c.people.delete(key, *WHO)
     assert month.c.partition(key) is None
+
+
+def test_retention_leaves_what_runs_in_a_branch_that_has_begun(month: Month) -> None:
+    """It is published only whole."""
+    month.filled(1, 2)
+    number = begin(month.c, ALL, *WHO).number
+    for key in ("2013-01-01", "2013-01-02"):
+        month.work(key, [f"{key} new"])
+    after = month.c.store.now() + timedelta(seconds=5)
+    assert month.c.cleaning.purge(after, *WHO).kept == 2
+    publish(month.c, number, *WHO)
+    assert month.c.cleaning.purge(after, *WHO).deleted == 2
+    assert month.read() == {"2013-01-01 new": 1, "2013-01-02 new": 1}
