@@ -136,7 +136,7 @@ def planned(head: HeadRecord, interval: Interval, share: Share | None) -> Head:
     """
     merged = share.overlay.manifest.merged if share else None
     if share is None or merged is None:
-        return Head(head.key, interval, head.bytes)
+        return Head(head.key, interval, sum(block.bytes for block in head.blocks))
     added = [block.bytes for block in head.blocks if block.digest not in share.digests]
     return Head(
         head.key,

@@ -33,11 +33,13 @@ class Seen:
     :param overlays: what is merged.
     :param heads: what partitions have published, by key; those that were retracted left out.
     :param locked: where branches are at work, and what to call each.
+    :param shown: what shows of partitions that have something in a branch, ``None`` = nothing; of others all shows.
     """
 
     overlays: Overlays
     heads: Sequence[HeadRecord]
     locked: Mapping[Interval, str] = field(default_factory=dict)
+    shown: Mapping[str, HeadRecord | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +92,5 @@ def _seen(coordinator: SourceCoordinator, dataset: str) -> Seen:
     store, source, prefix = coordinator.store, coordinator.source, coordinator.partition_prefix
     overlays = read_overlays(store, source, dataset, prefix)
     standing = Standing(store, source_identifier(store, source, prefix), dataset)
-    return Seen(overlays, [head for page in standing.pages() for head in page], locks(standing.view))
+    heads = [head for page in standing.pages() for head in page]
+    return Seen(overlays, heads, locks(standing.view), standing.shown)

@@ -1,4 +1,8 @@
-"""The sums of chunks as a plan has seen them, for people to look at: the board, and who asks the store."""
+"""The sums of chunks as a plan has seen them, for people to look at: the board, and who asks the store.
+
+They are of what shows of each partition, hidden or not. What lies aside in branches, and what branches hide, is merged
+and planned with, and counted nowhere here but in the bytes of overlays.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ class _Found:
     """What was read of a dataset, by the keys of its partitions: looked through once, not for each chunk."""
 
     def __init__(self, seen: Seen) -> None:
-        self._heads = {head.key: head for head in seen.heads}
+        self._heads, self._shown = {head.key: head for head in seen.heads}, seen.shown
         self._overlays: dict[str, dict[int, Overlay]] = {}
         for number, overlay in enumerate(seen.overlays.row):
             for key in keys_of(overlay):
@@ -45,6 +49,10 @@ class _Found:
     def heads(self, keys: Iterable[str]) -> list[HeadRecord]:
         """Return the head records of partitions."""
         return [self._heads[key] for key in keys if key in self._heads]
+
+    def shown(self, heads: Iterable[HeadRecord]) -> list[HeadRecord]:
+        """Return what shows of each head record, those left out of which nothing does."""
+        return [shows for head in heads if (shows := self._shown.get(head.key, head))]
 
     def overlays(self, keys: Iterable[str]) -> list[Overlay]:
         """Return the overlays that have rows of partitions, each once, in their order: the last one has a block."""
@@ -60,9 +68,10 @@ class _Chunk:
     def __init__(self, groups: Sequence[Group], found: _Found) -> None:
         self._groups = groups
         names = {str(head.name) for group in groups for head in group.heads}
-        self._heads = found.heads(names)
+        all_heads = found.heads(names)
+        self._heads = found.shown(all_heads)
         self._overlays = found.overlays(names)
-        self._named = named(self._heads)
+        self._kept, self._named = named(all_heads), named(self._heads)
         self._stands_for = {origin.place for one in self._overlays for origin in one.covers}
 
     def sums(self) -> ChunkSums:
@@ -81,7 +90,7 @@ class _Chunk:
             heads=len(self._heads),
             uncovered_heads=len(bare),
             rows=sum(head.rows for head in self._heads),
-            dead_rows=sum(dead_rows(one, self._named) for one in self._overlays),
+            dead_rows=sum(dead_rows(one, self._kept) for one in self._overlays),
             files_before=None if bare else self._files_before(),
             bytes_before=sum(head.bytes for head in self._heads),
             uncovered_bytes=bare_bytes,
@@ -97,7 +106,7 @@ class _Chunk:
         return named([head]) <= self._stands_for
 
     def _state(self, bare: Sequence[HeadRecord]) -> ChunkState:
-        if not bare:
+        if not bare and self._overlays:
             return ChunkState.MERGED
         if all(group.reason in _NOT_NOW for group in self._groups):
             return ChunkState.LEFT_OUT

@@ -2,7 +2,8 @@
 
 A roll back shows again what a branch has hidden. So what a branch hides is merged and kept like what shows, until it is
 emptied. All head records that a partition has of one dataset are one here, which names the blocks of each; readers
-still take of them those that show, from wherever these rows are.
+still take of them those that show, from wherever these rows are. Its ``rows`` and ``bytes`` are of what shows, hidden
+or not, for people; what there is to merge are its blocks.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import replace
 
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import read_view
-from airflow_coordination.planning.view.showing import newest
+from airflow_coordination.planning.view.showing import branch_of, newest
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
@@ -37,12 +38,13 @@ class Standing:
         self._store, self._identifier, self._dataset = store, identifier, dataset
         self.view: View = read_view(store, identifier)
         """What readers see, as it was read before."""
+        self.shown: dict[str, HeadRecord | None] = {}
+        """What shows of each partition that has something in a branch, ``None`` = nothing: known once it was read."""
         self._aside: dict[str, list[HeadRecord]] = {}
         for branch in self.view.branches:
             for page in head_pages(store, identifier, branch_dataset(branch.number, dataset)):
                 for head in page:
-                    if head.blocks:
-                        self._aside.setdefault(head.key, []).append(head)
+                    self._aside.setdefault(head.key, []).append(head)
 
     def pages(self, within: Span | None = None) -> Iterator[list[HeadRecord]]:
         """Yield what partitions have, page by page, each once; those of no block are left out.
@@ -73,15 +75,17 @@ class Standing:
         return [head for head in found if head.may_lie_in(within)]
 
     def _as_one(self, heads: Sequence[HeadRecord]) -> HeadRecord:
-        """Return one head record with the blocks of all, of the time of the one that shows."""
-        blocks = tuple(block for head in heads for block in head.blocks)
-        first = newest(self.view, heads) or heads[0]
-        published = [head.published_at for head in heads if head.published_at]
+        """Return one head record with the blocks of all, of the time of the newest, and with the rows that show."""
+        full = [head for head in heads if head.blocks]
+        shows = newest(self.view, heads)  # it may be of no block, where the partition was retired in a branch
+        if any(branch_of(head) is not None for head in heads):
+            self.shown[full[0].key] = shows if shows and shows.blocks else None
+        published = [head.published_at for head in full if head.published_at]
         return replace(
-            first,
+            newest(self.view, full) or full[0],
             dataset=self._dataset,
-            blocks=blocks,
-            rows=sum(head.rows for head in heads),
-            bytes=sum(head.bytes for head in heads),
+            blocks=tuple(block for head in full for block in head.blocks),
+            rows=shows.rows if shows else 0,
+            bytes=shows.bytes if shows else 0,
             published_at=max(published, default=None),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.intervals import Interval, interval_of
 from airflow_coordination.planning.view import changing
+from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.status import PartitionStatus
@@ -58,7 +60,7 @@ def into(data: Dataset, key: str, branch: int) -> None:
 
 def in_branch(data: Dataset, key: str, *rows: str) -> None:
     lease = data.ingest().acquire_partition(key)
-    data.ingest().complete(lease, [data.block(lease, rows)])
+    data.ingest().complete(lease, [replace(data.block(lease, rows), rows=len(rows))])
 
 
 def merge(data: Dataset) -> list[str]:
@@ -126,3 +128,42 @@ def test_a_group_that_waits_for_a_branch_takes_no_slot(data: Dataset) -> None:
     begin(data, "2013-01-03")
     made = planner(data, slots=1).look([config()])
     assert (made.available, len(made.begins)) == (1, 1)
+
+
+def chunk_sums(data: Dataset) -> tuple:
+    """Return what the board shows of January after a plan."""
+    planner(data).run([config()])
+    [one] = parts_of(data.store).chunks.chunks("flights|PARTITION")
+    return one.state, one.heads, one.uncovered_heads, one.rows, one.dead_rows
+
+
+def test_sums_of_chunks_are_of_what_shows(data: Dataset) -> None:
+    publish(data, "2013-01-03", "2013-01-04", rows="12")
+    number = begin(data, "2013-01-03", interval=None)
+    in_branch(data, "2013-01-03", "new")
+    assert sum(data.rows().values()) == 4
+    assert chunk_sums(data) == ("fresh", 2, 2, 4, 0), "not those that lie aside, too"
+    change(data, lambda view: changing.published(view, number, EPOCH))
+    work(data)
+    assert sum(data.rows().values()) == 3
+    publish(data, "2013-01-05", rows="5")
+    assert chunk_sums(data) == ("partly", 3, 1, 4, 0), "rows that are hidden are dead to no overlay: they may come back"
+    change(data, lambda view: changing.rolled_back(view, number, EPOCH))
+    publish(data, "2013-01-06", rows="6")
+    assert chunk_sums(data) == ("partly", 4, 2, 6, 0)
+    assert sum(data.rows().values()) == 6
+
+
+def test_what_only_a_branch_has_counts_when_it_shows(data: Dataset) -> None:
+    number = begin(data, interval=None)
+    data.ingest().create_partitions(["2013-01-03"])
+    into(data, "2013-01-03", number)
+    in_branch(data, "2013-01-03", "new")
+    assert chunk_sums(data) == ("fresh", 0, 0, 0, 0)
+    [head] = data.heads()
+    assert (head.rows, head.bytes, len(head.blocks)) == (0, 0, 1)
+    [task] = planner(data).look([config()]).tasks
+    assert task.bytes == head.blocks[0].bytes > 0, "it is planned with all the same"
+    change(data, lambda view: changing.published(view, number, EPOCH))
+    publish(data, "2013-01-04", rows="1")
+    assert chunk_sums(data) == ("fresh", 2, 2, 2, 0)
