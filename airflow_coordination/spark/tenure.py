@@ -169,7 +169,8 @@ class _Tenure:
         )
 
     def run(self) -> Ended:
-        self._tell("began", owner=self._driver.coordinator.owner.text)
+        branch = self._lease.partition.branch
+        self._tell("began", owner=self._driver.coordinator.owner.text, **({} if branch is None else {"branch": branch}))
         result = self._call()
         self._jobs.unmark()
         with self._ending:

@@ -114,6 +114,7 @@ class ClusterWatch(Watch):
         self._note_begun(partition, fence)
 
     def _note_begun(self, partition: Partition, fence: Fence) -> None:
+        self.tenures.runs_in(partition.key, fence, partition.branch)
         if has_begun(partition) and fence != self._seen.get(partition.key):
             self._seen[partition.key] = fence
             log.info("The store shows that the driver works on partition %a under fence %s", partition.key, fence)

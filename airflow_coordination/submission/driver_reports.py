@@ -120,7 +120,7 @@ _Facts = Mapping[str, Callable[[str, object], Any]]
 _TENURE: Final[_Facts] = {"key": _key, "fence": _fence}
 _FACTS: Final[Mapping[str, _Facts]] = {
     "spark": {"application": _text, "url": _address},
-    "began": {**_TENURE, "owner": _text},
+    "began": {**_TENURE, "owner": _text, "branch": _count},
     "saved": {**_TENURE, "blocks": _count, "progress": _text},
     "refused": {**_TENURE, "message": _text},
     "ended": {**_TENURE, "outcome": _outcome, "message": _text},
@@ -185,6 +185,7 @@ class DriverReports:
         event = report["event"]
         if event == "began":
             self._begin(report["key"], report["fence"])
+            self._watch.tenures.runs_in(report["key"], report["fence"], report.get("branch"))
         elif event != "spark" and "key" in report and "fence" in report:
             self._know(report["key"], report["fence"])
         if event == "refused" and "key" not in report:
@@ -212,6 +213,7 @@ class DriverReports:
         if partition is None:
             raise BadReportError(f"this task has no partition {shown(key)}")
         if partition.held_under(fence):
+            self._watch.tenures.runs_in(key, fence, partition.branch)
             at_work = has_begun(partition) or fence != self._handed_over  # what it acquired itself, it works on
             ours = at_work and is_of_task(partition, self._coordinator.owner)
         else:

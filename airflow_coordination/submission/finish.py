@@ -82,6 +82,7 @@ def finish(coordinator: SourceCoordinator, lease: Lease, tenures: TenureBook, en
         partition = coordinator.partition(key)
         if partition is not None and partition.held_under(fence) and is_of_task(partition, coordinator.owner):
             tenures.began(key, fence)
+            tenures.runs_in(key, fence, partition.branch)
             if end.ours and not end.stopped and fence in tenures.handed_over and not has_begun(partition):
                 not_begun = not_begun or fence == lease.fence
                 coordinator.tries.give_up_for_dead_owner(key, fence)

@@ -21,7 +21,7 @@ from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.submission.driver_reports import log_report
 from airflow_coordination.submission.finish import raise_for_endings
-from airflow_coordination.submission.task_instance import Label, TaskMemory, tell_outlets
+from airflow_coordination.submission.task_instance import Label, TaskMemory, tell_of_done
 from airflow_coordination.submission.tenure_book import TenureBook
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError, shown
@@ -57,7 +57,7 @@ class InProcessReports:
         with self._lock:
             log_report(event, facts)
             if event == "began":
-                self._begin(facts["key"], Fence.parse(facts["fence"]))
+                self._begin(facts["key"], Fence.parse(facts["fence"]), facts.get("branch"))
             elif event == "ended" and self.tenures.open.get(facts["key"]) == Fence.parse(facts["fence"]):
                 self.tenures.ended(facts["key"], Outcome(facts["outcome"]), cut=facts.get("cut", False))
 
@@ -72,10 +72,11 @@ class InProcessReports:
             self._memory.remember(*self.tenures.first_unfinished)
             log.info("Ended with %s", self.tenures.summary())
             raise
-        tell_outlets(self._context, self.tenures.done, coordinator)
+        tell_of_done(self._context, self.tenures, coordinator)
 
-    def _begin(self, key: str, fence: Fence) -> None:
+    def _begin(self, key: str, fence: Fence, branch: int | None) -> None:
         self.tenures.began(key, fence)
+        self.tenures.runs_in(key, fence, branch)
         self._label.show(key)
 
 

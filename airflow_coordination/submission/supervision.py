@@ -16,7 +16,7 @@ from airflow_coordination.submission.cluster_mode import ClusterMode
 from airflow_coordination.submission.driver_inputs import DriverInputs
 from airflow_coordination.submission.finish import SubmissionEnd, finish, raise_for_endings
 from airflow_coordination.submission.spark_submit import LeasedSparkSubmitHook
-from airflow_coordination.submission.task_instance import TaskMemory, show_partition, tell_outlets
+from airflow_coordination.submission.task_instance import TaskMemory, show_partition, tell_of_done
 from airflow_coordination.submission.tenure_book import TenureBook
 from airflow_coordination.submission.watch import Watch
 from airflow_coordination.values.errors import DeploymentError
@@ -143,7 +143,7 @@ class Supervision:
             finished = self._finish(lease, watch, error)
         show_partition(context, watch.tenures.label)
         self._raise_for(lease, watch, finished)
-        tell_outlets(context, watch.tenures.done, self._coordinator)
+        tell_of_done(context, watch.tenures, self._coordinator)
 
     def _finish(self, lease: Lease, watch: Watch, error: BaseException | None) -> _Finished:
         """End the tenures that the driver left open, unless it goes on without this task."""

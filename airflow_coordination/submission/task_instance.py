@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
 
     from airflow_coordination.leases.coordinator import SourceCoordinator
+    from airflow_coordination.submission.tenure_book import TenureBook
 
 
 _MEMORY: Final = "coordination"
@@ -117,30 +118,41 @@ MOST_KEYS = 1_000
 """The most keys in one asset event; Airflow keeps it as one value in its database."""
 
 
-def _showing(coordinator: SourceCoordinator, keys: Sequence[str]) -> Sequence[str]:
-    """Return those of some partitions that do not run aside, in a branch; all where the store says nothing."""
+def _shown(coordinator: SourceCoordinator, tenures: TenureBook) -> Sequence[str]:
+    """Return the partitions that were done where readers see it; all of them where the store says nothing."""
+    if not tenures.branches:
+        return tenures.done
     source = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
     try:
-        return coordinator.branches.not_aside(source, keys)
+        return tenures.done_in(coordinator.branches.shown(source))
     except CoordinationError as error:
         log.warning("Asset events may tell of what runs in a branch and does not show yet: %s", error)
-        return keys
+        return tenures.done
 
 
-def tell_outlets(context: Context, keys: Sequence[str], coordinator: SourceCoordinator | None = None) -> None:
-    """Let the asset events of this task carry the keys it completed or closed, as ``extra["partitions"]``.
+def tell_of_done(context: Context, tenures: TenureBook, coordinator: SourceCoordinator) -> None:
+    """Let the asset events of this task carry the keys of what it has completed or closed, as far as readers see it.
 
-    They stay plain events: consumers scheduled on the asset alone are not triggered by events with a partition.
+    What a tenure has done in a branch that does not show yet is left out: the event comes when it shows. So is what it
+    has done in one that was rolled back: nobody ever sees it. A task that has done nothing else emits no event.
 
-    :param coordinator: of the source. Partitions in a branch that does not show yet are left out: the event comes when
-        it shows. A task that has worked on none but such emits none.
+    :param tenures: of the task; the branch that each ran in counts, not the one that its partition runs in now.
+    :param coordinator: of the source.
     """
     task = context["task"]
-    if coordinator is not None and task.outlets:
-        shown = _showing(coordinator, keys)
-        if keys and not shown:
-            task.outlets = []
-        keys = shown
+    if not task.outlets:
+        return
+    keys = _shown(coordinator, tenures)
+    if tenures.done and not keys:
+        task.outlets = []
+    tell_outlets(context, keys)
+
+
+def tell_outlets(context: Context, keys: Sequence[str]) -> None:
+    """Let the asset events of this task carry keys, as ``extra["partitions"]``.
+
+    They stay plain events: consumers scheduled on the asset alone are not triggered by events with a partition.
+    """
     for outlet in context["task"].outlets:
         extra = context["outlet_events"][outlet].extra
         extra["partitions"] = list(keys[:MOST_KEYS])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
 from airflow_coordination.protocol.partition import Partition
@@ -49,7 +49,8 @@ class TenureBook:
         """The fences of the tenures that the task started, and its driver is to begin."""
         self._failed: dict[str, Fence] = {}
         self._cut: set[Fence] = set()
-        self._done: list[str] = []
+        self._done: list[tuple[str, int | None]] = []
+        self._branches: dict[tuple[str, Fence], int] = {}
         self._outcomes: Counter[Outcome] = Counter()
         self.current = (key, fence)
         """The newest tenure."""
@@ -58,6 +59,11 @@ class TenureBook:
         """Note that the driver works under this tenure now."""
         self._open[key] = fence
         self.current = (key, fence)
+
+    def runs_in(self, key: str, fence: Fence, branch: int | None) -> None:
+        """Note the branch that a tenure runs in, ``None`` = in none: its own, whatever its partition runs in later."""
+        if branch is not None:
+            self._branches[key, fence] = branch
 
     def ended(self, key: str, outcome: Outcome, *, cut: bool = False) -> None:
         """Note how a tenure ended.
@@ -68,9 +74,10 @@ class TenureBook:
         if fence is None:
             return
         self._outcomes[outcome] += 1
+        branch = self._branches.pop((key, fence), None)
         if outcome in (Outcome.COMPLETED, Outcome.CLOSED):
             self._failed.pop(key, None)  # an earlier tenure of this drain may have failed on it
-            self._done.append(key)
+            self._done.append((key, branch))
         elif cut and outcome is Outcome.GIVEN_UP:
             self._failed[key] = fence
             self._cut.add(fence)
@@ -99,7 +106,19 @@ class TenureBook:
     @property
     def done(self) -> tuple[str, ...]:
         """The partitions that were completed or closed, in their order."""
-        return tuple(self._done)
+        return tuple(key for key, _ in self._done)
+
+    @property
+    def branches(self) -> frozenset[int]:
+        """The branches in which tenures were completed or closed."""
+        return frozenset(branch for _, branch in self._done if branch is not None)
+
+    def done_in(self, shown: Collection[int]) -> tuple[str, ...]:
+        """Return the partitions that were completed or closed where readers see it.
+
+        :param shown: the branches that they see, beside what runs in none.
+        """
+        return tuple(key for key, branch in self._done if branch is None or branch in shown)
 
     @property
     def label(self) -> str:
@@ -115,4 +134,4 @@ class TenureBook:
         counts = {
             str(outcome).replace(" ", "_"): self._outcomes[outcome] for outcome in Outcome if self._outcomes[outcome]
         }
-        return {**counts, "partitions": list(self._done[:NAMED]), "more": max(0, len(self._done) - NAMED)}
+        return {**counts, "partitions": list(self.done[:NAMED]), "more": max(0, len(self._done) - NAMED)}

@@ -68,6 +68,8 @@ class Watch:
         self._thread = threading.Thread(target=self._run, name=f"watch-{lease.fence}", daemon=True)
         self.tenures = TenureBook(lease.key, lease.fence, ((each.key, each.fence) for each in further))
         """The tenures of this submission."""
+        for each in (lease, *further):
+            self.tenures.runs_in(each.key, each.fence, each.partition.branch)
         self.began = False
         """Whether the driver speaks our protocol: it reported that it goes on with a tenure."""
         self.lost: CoordinationError | None = None

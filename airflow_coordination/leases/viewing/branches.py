@@ -78,17 +78,12 @@ class BranchRules:
         begun = self.view(partition.source).state_of(partition.branch) is BranchState.BEGUN
         return partition.branch if begun else None
 
-    def not_aside(self, source: str, keys: Sequence[str]) -> list[str]:
-        """Return those of some partitions that do not run in a branch that has begun and does not show yet.
+    def shown(self, source: str) -> frozenset[int]:
+        """Return the branches that readers see: not those that have begun, nor those that were rolled back.
 
         :param source: its stored identifier.
-        :param keys: each is read, if any branch of the source has begun.
         """
-        begun = {branch.number for branch in self.view(source).branches if branch.begun}
-        if not begun:
-            return list(keys)
-        found = {key: self._settler.read(source, key) for key in keys}
-        return [key for key, partition in found.items() if partition is None or partition.branch not in begun]
+        return frozenset(self.view(source).shown)
 
     def leaves_out_notes(self, partition: Partition) -> bool:
         """Return whether what a partition says to follow its ending is left out: it was done for the base long ago.
