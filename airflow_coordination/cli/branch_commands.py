@@ -29,6 +29,7 @@ BRANCHES_COMMANDS: Final = (
             option("--branch", type=int, metavar="N", help="Go on with a branch whose beginning was interrupted"),
             option("--then", action="store_true", help="Do what follows their endings (then=) before it is published"),
             option("--even-if-it-reopens", action="store_true", help="Also shards, and others that read on for ever"),
+            option("--even-if-it-never-ran", action="store_true", help="Also those that have completed nowhere yet"),
             *ASKED_FOR,
         ),
     ),

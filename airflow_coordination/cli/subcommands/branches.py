@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Sequence
+from typing import Final
 
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
@@ -13,6 +14,9 @@ from airflow_coordination.duties.branches.selection import Selection, named
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.values.input_errors import InvalidInputError
+
+_ALSO: Final = ("even_if_it_reopens", "even_if_it_never_ran")
+"""What a person says to take in partitions that a branch does not have otherwise."""
 
 
 def begin(context: CommandContext, args: Namespace) -> None:
@@ -24,7 +28,7 @@ def begin(context: CommandContext, args: Namespace) -> None:
     coordinator = context.coordinator(args.source, args.partition_prefix)
     given = args.key or args.key_prefix or args.interval or args.all or args.empty
     selection = _selection(args) if given or args.branch is None else None
-    told = {"branch": args.branch, "even_if_it_reopens": args.even_if_it_reopens}
+    told = {"branch": args.branch} | {name: getattr(args, name) for name in _ALSO}
     try:
         chosen, meant = beginning.look(coordinator, selection, **told)
     except InvalidInputError as error:
@@ -35,6 +39,7 @@ def begin(context: CommandContext, args: Namespace) -> None:
         "there": meant.there,
         "running": meant.running,
         "retired": meant.retired,
+        "never_ran": meant.never_ran,
         "interval": None if meant.interval is None else str(meant.interval),
     }
     print_rows([row], args.output)
@@ -42,6 +47,9 @@ def begin(context: CommandContext, args: Namespace) -> None:
         say(f"{meant.running} of them are held: their owners lose the lease, and what they do does not count.")
     if meant.retired:
         say(f"{meant.retired} are left out: others stand for their rows.")
+    if meant.never_ran:
+        left = f"{meant.never_ran} are left out: they have completed nowhere yet, and run as ever"
+        say(f"{left}. --even-if-it-never-ran takes them in.")
     about = f"{len(meant.partitions)} partition(s) of source {args.source} ({chosen}) run again in a branch"
     if not agreed(args, f"let {about}", f"Let {about}? Readers see no change before it is published.", context.store):
         return
@@ -63,7 +71,9 @@ def _selection(args: Namespace) -> Selection:
 
 def _as_options(error: InvalidInputError) -> InvalidInputError:
     """Return an error that says what to type in the place of what to pass."""
-    remedy = error.remedy.replace("even_if_it_reopens", "--even-if-it-reopens")
+    remedy = error.remedy
+    for name in _ALSO:
+        remedy = remedy.replace(name, f"--{name.replace('_', '-')}")
     return type(error)(error.field, error.value, error.problem, remedy)
 
 

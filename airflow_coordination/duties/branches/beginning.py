@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +19,7 @@ from airflow_coordination.duties.compaction.revoking import release_groups
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.view import changing
+from airflow_coordination.planning.view.showing import branch_of
 from airflow_coordination.planning.view.view import BranchState, View
 from airflow_coordination.protocol import port
 from airflow_coordination.protocol.partition import Partition
@@ -41,6 +42,7 @@ class Meant:
     :param partitions: as they were seen.
     :param there: how many of them are in the branch already.
     :param retired: how many are left out, because others stand for their rows.
+    :param never_ran: how many are left out, because they have completed nowhere yet: they run as ever.
     :param running: how many are held: their owners lose the lease.
     :param interval: of the rows that they have now; ``None`` where that of one is unknown, or there are none.
     """
@@ -48,6 +50,7 @@ class Meant:
     partitions: tuple[Partition, ...]
     there: int = 0
     retired: int = 0
+    never_ran: int = 0
     running: int = 0
     interval: Interval | None = None
 
@@ -61,6 +64,7 @@ class Begun:
     :param reset: how many of them this call has reset into it.
     :param retired: how many were left out, because others stand for their rows.
     :param interval: of the rows that they replace, where that is known.
+    :param never_ran: how many were left out, because they had completed nowhere yet.
     """
 
     number: int
@@ -68,6 +72,7 @@ class Begun:
     reset: int
     retired: int
     interval: Interval | None = None
+    never_ran: int = 0
 
 
 def check_enabled(coordinator: SourceCoordinator) -> None:
@@ -103,6 +108,7 @@ def look(
     *,
     branch: int | None = None,
     even_if_it_reopens: bool = False,
+    even_if_it_never_ran: bool = False,
 ) -> tuple[Selection, Meant]:
     """Return what a branch would have, and change nothing; refuse what :func:`begin` would refuse.
 
@@ -110,6 +116,8 @@ def look(
     :param branch: go on with this one, whose beginning was interrupted.
     :param even_if_it_reopens: also partitions that read on for ever, such as shards, whose new rows then show only
         when the branch does.
+    :param even_if_it_never_ran: also partitions that have completed nowhere yet. In the branch they would: nothing
+        follows their endings then, and a roll back leaves them unseen.
     :raises InvalidInputError: naming the partitions that are in its way, and the ways out.
     :raises SettingsError: while older code may open the store.
     """
@@ -125,12 +133,19 @@ def look(
     if not even_if_it_reopens:
         _check_reopening(kept)
     _check_followed_up(coordinator, kept, branch)
+    published, interval = _published(coordinator, view, kept)
+    new = {each.key for each in kept if each.key not in published and _never_ran(each, branch)}
+    if even_if_it_never_ran:
+        new.clear()
+    _check_some_ran(kept, new, branch)
+    meant = tuple(each for each in kept if each.key not in new)
     return chosen, Meant(
-        partitions=tuple(kept),
-        there=sum(each.branch == branch for each in kept) if branch is not None else 0,
+        partitions=meant,
+        there=sum(each.branch == branch for each in meant) if branch is not None else 0,
         retired=len(found) - len(kept),
-        running=sum(each.status is PartitionStatus.ASSIGNED for each in kept),
-        interval=_interval(coordinator, view, kept),
+        never_ran=len(new),
+        running=sum(each.status is PartitionStatus.ASSIGNED for each in meant),
+        interval=interval,
     )
 
 
@@ -143,6 +158,7 @@ def begin(
     branch: int | None = None,
     then: bool = False,
     even_if_it_reopens: bool = False,
+    even_if_it_never_ran: bool = False,
 ) -> Begun:
     """Let partitions run again aside: what they publish shows when the branch is published, all of it at once.
 
@@ -155,14 +171,20 @@ def begin(
     :param branch: go on with this one.
     :param then: do what its partitions say to follow their endings (``then=``) while it is begun, too. Otherwise
         nothing follows: the objects and messages that they were made of are long gone.
-    :param even_if_it_reopens: as for :func:`look`.
+    :param even_if_it_reopens: as for :func:`look`; so is ``even_if_it_never_ran``.
     :raises InvalidInputError: as :func:`look`.
     :raises SettingsError: while older code may open the store.
     :raises PartitionUpdateError: when one came into another branch meanwhile, or changes again and again, or the store
         was not heard: it says how to go on.
     """
     check_said(by, why)
-    chosen, meant = look(coordinator, selection, branch=branch, even_if_it_reopens=even_if_it_reopens)
+    chosen, meant = look(
+        coordinator,
+        selection,
+        branch=branch,
+        even_if_it_reopens=even_if_it_reopens,
+        even_if_it_never_ran=even_if_it_never_ran,
+    )
     number = _written(coordinator, chosen, meant, by, why, then=then) if branch is None else branch
     release_groups(coordinator, meant.interval, number, by)
     try:
@@ -176,7 +198,14 @@ def begin(
         return changing.complete(view, number, there, meant.interval)
 
     coordinator.documents.change_view(whole, by, f"branch {number} has {there} partition(s): {why}")
-    return Begun(number=number, partitions=there, reset=reset, retired=meant.retired, interval=meant.interval)
+    return Begun(
+        number=number,
+        partitions=there,
+        reset=reset,
+        retired=meant.retired,
+        interval=meant.interval,
+        never_ran=meant.never_ran,
+    )
 
 
 def _chosen(coordinator: SourceCoordinator, view: View, selection: Selection | None, number: int | None) -> Selection:
@@ -251,11 +280,31 @@ def _check_followed_up(coordinator: SourceCoordinator, partitions: Iterable[Part
         raise InvalidInputError("selection", f"{len(keys)} of them", problem, remedy)
 
 
-def _interval(coordinator: SourceCoordinator, view: View, partitions: Sequence[Partition]) -> Interval | None:
-    """Return of which time the rows are that would be replaced."""
-    keys = {each.key for each in partitions}
-    heads = (head for key, found in heads_by_key(coordinator) if key in keys for head in showing(view, found))
-    return umbrella_of(heads) if keys else None
+def _never_ran(partition: Partition, number: int | None) -> bool:
+    """Return whether a partition has completed nowhere, nor was closed; what is in the branch already stays there."""
+    done = partition.status is PartitionStatus.COMPLETED or reopens(partition) or partition.closed_count > 0
+    return not done and (number is None or partition.branch != number)
+
+
+def _check_some_ran(partitions: Sequence[Partition], new: Collection[str], number: int | None) -> None:
+    """Refuse to begin with nothing, because all that was meant is left out."""
+    if new and len(new) == len(partitions) and number is None:
+        problem = f"means only partitions that have completed nowhere yet: {named(sorted(new))}"
+        remedy = "They run as ever, and show then: there is nothing to run again. Or say even_if_it_never_ran"
+        raise InvalidInputError("selection", f"{len(new)} of them", problem, remedy)
+
+
+def _published(
+    coordinator: SourceCoordinator, view: View, partitions: Sequence[Partition]
+) -> tuple[set[str], Interval | None]:
+    """Return the keys of those that have published where it counts, and of which time the rows are that show now."""
+    keys, published, shown = {each.key for each in partitions}, set(), []
+    for key, heads in heads_by_key(coordinator) if keys else ():
+        if key in keys:
+            shown += showing(view, heads)
+            if any(branch_of(head) is None or branch_of(head) in view.shown for head in heads):
+                published.add(key)
+    return published, umbrella_of(shown) if keys else None
 
 
 def _written(

@@ -43,8 +43,10 @@ def branches(cli, name: str, *argv: str) -> tuple[int, Any, str]:
 
 def test_a_month_is_replaced_and_taken_back(cli, month) -> None:
     keys = month.filled(1, 2)
+    month.create("2013-01-03")
     code, [row], err = branches(cli, "begin", "--key-prefix", "2013-01", "--dry-run")
     assert (code, row["partitions"], row["interval"]) == (0, 2, "2013-01-01/2013-01-03")
+    assert "1 are left out: they have completed nowhere yet" in err
     assert "Dry run: would let 2 partition(s) of source flights (prefix '2013-01') run again in a branch" in err
     assert month.c.documents.view().branches == ()
     code, _, err = branches(cli, "begin", "--interval", "2013-01/P1M", "-y")
@@ -90,7 +92,9 @@ def test_what_runs_for_nobody_is_named_with_what_to_type(cli, month) -> None:
 
 def test_what_readers_see_nothing_of_after_a_roll_back_is_named_with_what_to_type(cli, month) -> None:
     month.create("late")
-    branches(cli, "begin", "--all", "-y")
+    code, _, err = branches(cli, "begin", "--all", "-y")
+    assert (code, "say --even-if-it-never-ran" in err) == (1, True)
+    branches(cli, "begin", "--all", "--even-if-it-never-ran", "-y")
     month.work("late", ["row"])
     branches(cli, "publish", "1", "-y")
     code, [row], _ = branches(cli, "roll-back", "1", "--dry-run")

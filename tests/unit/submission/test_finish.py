@@ -59,7 +59,7 @@ def test_what_the_driver_acquired_itself_is_charged(case):
 def test_a_job_in_a_branch_that_was_rolled_back_is_parked_at_once(case):
     """What it did is done, and no try of it would count."""
     enabling_of(case.coordinator.store).enable_branches()
-    begin(case.coordinator, Selection(keys=("next",)), "ana", "late data")
+    begin(case.coordinator, Selection(keys=("next",)), "ana", "late data", even_if_it_never_ran=True)
     lease = case.coordinator.acquire_partition("next")
     roll_back(case.coordinator, 1, "ana", "never mind")
     end = SubmissionEnd(began=False, stopped=False, error=None, may_complete=True)

@@ -194,7 +194,33 @@ def test_what_reads_on_for_ever_is_refused_unless_it_is_meant(month: Month) -> N
     month.c.create_partitions([shard])
     with pytest.raises(InvalidInputError, match=r"2 partition\(s\) that open again and again: '123.*0', 'closed'"):
         begin(month.c, ALL, *WHO)
-    assert begin(month.c, ALL, *WHO, even_if_it_reopens=True).partitions == 4
+    begun = begin(month.c, ALL, *WHO, even_if_it_reopens=True)
+    assert (begun.partitions, begun.never_ran) == (2, 2)
+    assert begin(month.c, ALL, *WHO, branch=1, even_if_it_reopens=True, even_if_it_never_ran=True).partitions == 4
+
+
+def test_s22_what_never_ran_is_left_out_and_runs_as_ever(month: Month) -> None:
+    """In the branch nothing would follow its ending, and a roll back would leave it completed and unseen."""
+    month.filled(1)
+    month.create("late", "empty")
+    month.c.complete(month.held("empty"))
+    begun = begin(month.c, ALL, *WHO)
+    assert (begun.partitions, begun.never_ran) == (2, 1)
+    month.work("late", ["late row"], then='{"do": "it"}')
+    assert month.read() == rows("2013-01-01 old", "late row")
+    assert len(list(month.c.follow_ups.follow_ups())) == 1
+    with pytest.raises(InvalidInputError, match="finish-actions"):
+        begin(month.c, Selection(keys=("late",)), *WHO)
+
+
+def test_what_is_in_a_branch_that_never_ran_before_stays_there(month: Month) -> None:
+    month.create("late")
+    with pytest.raises(InvalidInputError, match=r"completed nowhere yet: 'late'.*even_if_it_never_ran"):
+        begin(month.c, ALL, *WHO)
+    begin(month.c, ALL, *WHO, even_if_it_never_ran=True)
+    month.create("created in it", branch=1)
+    begun = begin(month.c, None, *WHO, branch=1)
+    assert (begun.partitions, begun.reset, begun.never_ran) == (2, 0, 0)
 
 
 def test_what_has_something_to_follow_is_named_before_anything_is_changed(month: Month) -> None:
@@ -454,7 +480,7 @@ def test_s22_what_a_roll_back_leaves_unseen_is_named(month: Month) -> None:
     """Late files that ran in the branch for the first time: they completed, and no reader sees them any more."""
     month.filled(1)
     month.create("2013-01-02")
-    begin(month.c, ALL, *WHO)
+    begin(month.c, ALL, *WHO, even_if_it_never_ran=True)
     month.work("2013-01-01", ["new"])
     month.work("2013-01-02", ["late"])
     publish(month.c, 1, *WHO)
