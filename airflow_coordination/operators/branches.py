@@ -56,6 +56,7 @@ class BeginBranchOperator(TextFields):
     :param nothing: or none yet, for partitions that are created in the branch.
     :param then: do what follows their endings (``then=``) before the branch is published, too.
     :param even_if_it_reopens: also partitions that read on for ever, such as shards.
+    :param even_if_it_never_ran: also partitions that have completed nowhere yet.
     :param coordination_conn_id: the connection of the store.
     :param partition_prefix: keeps deployments that share a store apart. (templated)
     """
@@ -77,6 +78,7 @@ class BeginBranchOperator(TextFields):
         nothing: bool = False,
         then: bool = False,
         even_if_it_reopens: bool = False,
+        even_if_it_never_ran: bool = False,
         coordination_conn_id: str = DEFAULT_CONNECTION,
         partition_prefix: str | None = None,
         **kwargs: Any,
@@ -92,6 +94,7 @@ class BeginBranchOperator(TextFields):
         self.nothing = nothing
         self.then = then
         self.even_if_it_reopens = even_if_it_reopens
+        self.even_if_it_never_ran = even_if_it_never_ran
         self.coordination_conn_id = coordination_conn_id
         self.partition_prefix = partition_prefix
 
@@ -121,6 +124,7 @@ class BeginBranchOperator(TextFields):
             branch=mine[-1] if mine else None,
             then=self.then,
             even_if_it_reopens=self.even_if_it_reopens,
+            even_if_it_never_ran=self.even_if_it_never_ran,
         )
         self.log.info("Branch %d of source %s has %d partitions.", done.number, self.source, done.partitions)
         context["ti"].xcom_push(key="branch", value=done.number)
