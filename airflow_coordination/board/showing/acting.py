@@ -21,6 +21,7 @@ from airflow_coordination.duties.branches import showing
 from airflow_coordination.duties.branches.selection import named
 from airflow_coordination.duties.retention import hiding
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import VIEW, Document
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError
@@ -107,6 +108,19 @@ def _done(coordinator: SourceCoordinator, asked: ViewChangeRequest, by: str) -> 
     if asked.action is ViewAction.FINALIZE:
         showing.finalize(coordinator, number, by, asked.why)
         return f"Branch {number} is final."
-    left = showing.roll_back(coordinator, number, by, asked.why)
-    kept = f" {len(left.kept):,} partition(s) keep what they have published since: {named(left.kept)}."
-    return f"Branch {number} was rolled back.{kept if left.kept else ''}"
+    return _told(coordinator, showing.roll_back(coordinator, number, by, asked.why))
+
+
+def _told(coordinator: SourceCoordinator, done: showing.RolledBack) -> str:
+    """Return what a roll back leaves behind, and what to do about it."""
+    told = [f"Branch {done.number} was rolled back."]
+    if done.kept:
+        told.append(f"{len(done.kept):,} partition(s) keep what they have published since: {named(done.kept)}.")
+    if done.left:
+        told.append(
+            f"{len(done.left):,} partition(s) of it have not completed, and would be parked: {named(done.left)}."
+        )
+        finish, reset = (remedies.typed(coordinator, name, done.left[0]) for name in ("finish", "reset"))
+        told.append(f"To leave such a one with what it has published before: {finish}")
+        told.append(f"To let it run outside of any branch: {reset}")
+    return " ".join(told)

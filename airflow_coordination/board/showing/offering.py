@@ -85,4 +85,4 @@ def typed(
     if action not in (ViewAction.HIDE, ViewAction.RESTORE):
         return remedies.about(shell, name, source, _ANY if branch is None else str(branch))
     told = remedies.about(shell, name, source, interval or _ANY)
-    return f"{told} --dataset {remedies.quoted(dataset or _ANY)} --why {remedies.quoted(remedies.WHY)}"
+    return f"{told} --dataset {remedies.quoted(dataset or _ANY)} --why {remedies.quoted(remedies.WHY)} --yes"

@@ -143,6 +143,7 @@ def test_what_stands_beside_an_offer_can_be_typed(complete, get, tried):
     assert understood(get("view")["typed"]).source == "flights"
     hide = understood(tried("hide", dataset="clean", interval="2013-01-01/P1D")["typed"])
     assert (hide.dataset, hide.interval) == ("clean", "2013-01-01/P1D")
+    assert hide.yes, "without it nothing would be done"
     assert understood(get("view", dataset="clean")["offers"][0]["typed"]).dataset == "clean"
 
 
@@ -206,7 +207,12 @@ def test_a_roll_back_of_what_nobody_sees_changes_nothing_for_readers(flights, tr
     assert found["effects"] == []
     assert "For readers nothing changes." in found["sentences"]
     assert any(sentence.startswith("1 partition(s) have not completed in it") for sentence in found["sentences"])
-    assert done("roll back", branch=1) == {"done": True, "sentence": "Branch 1 was rolled back."}
+    told = done("roll back", branch=1)
+    assert told["done"]
+    assert told["sentence"].startswith(
+        "Branch 1 was rolled back. 1 partition(s) of it have not completed, and would be parked: '2013-01-02'."
+    )
+    assert "To let it run outside of any branch: " in told["sentence"]
 
 
 def test_a_final_branch_is_not_rolled_back(shown, tried, done):
