@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 def branch_given(value: object) -> int | None:
     """Return a branch's number, which a template may have made a text of.
 
-    :raises InvalidInputError: when it is none.
+    :raises InvalidInputError: when it is none. So is an empty text, which a template of nothing is rendered to.
     """
-    if value is None or value == "":
+    if value is None:
         return None
     if isinstance(value, int) and not isinstance(value, bool):
         return value

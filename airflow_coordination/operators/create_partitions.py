@@ -84,19 +84,21 @@ class CreatePartitionsOperator(TextFields):
         self.clean_after = time_given("clean_after", clean_after)
         self.follow_up_rights = rights_given(follow_up_rights)
         self.branch = branch
+        self._in_branch = branch is not None
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Run the supplier.
 
         :raises InvalidInputError: when it gives something that is no partition, or leaves a state that is no JSON; or
-            the branch is not begun.
+            the branch is not begun, or what was given for it came to nothing.
         :raises SupplierBusyError: while somebody else holds the source's lease.
         """
+        branch = self._branch()
         coordinator = self._coordinator(context)
         root = CoordinationHook(self.coordination_conn_id).output_root(None)
         follow_up_what_is_left(coordinator, self.follow_up_rights.with_those_of(self.supplier, root))
         supplier = ruled_supplier(self.supplier, coordinator, self.rules, self.interval_from_key) or self.supplier
-        run = coordinator.supplying.run(supplier, self.clean_after, branch_given(self.branch))
+        run = coordinator.supplying.run(supplier, self.clean_after, branch)
         if not run.ran:
             raise SupplierBusyError(self.source, run.rival, run.rival_until)
         coordinator.supplying.register_dag(self.dag_id)
@@ -116,6 +118,13 @@ class CreatePartitionsOperator(TextFields):
             )
         result = {"created": created, "existing": existing, "changed": list(run.created.changed), "rival": None}
         return result | self._dropped(supplier)
+
+    def _branch(self) -> int | None:
+        """Return the branch to create in; one that was named and came to nothing is never taken for the base.
+
+        :raises InvalidInputError: when it is no number, or was rendered to nothing.
+        """
+        return branch_given("" if self._in_branch and self.branch is None else self.branch)
 
     def _dropped(self, supplier: Supplier) -> dict[str, int]:
         """Say and return how many partitions were not created because of the rules."""

@@ -30,6 +30,13 @@ def available(**arguments):
     return DatasetAvailableSensor(**given | arguments)
 
 
+def in_branch_of(rendered):
+    """Run an operator whose template for a branch was rendered to this."""
+    operator = CreatePartitionsOperator(task_id="c", source="flights", supplier=list, branch="{{ params.branch }}")
+    operator.branch = rendered
+    operator.execute({})
+
+
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -101,6 +108,14 @@ def available(**arguments):
         (
             lambda: PublishBranchOperator(task_id="p", source="flights", branch=1, why="late data", check="no"),
             "check='no': cannot be called. Give a function with one parameter, a BranchLook",
+        ),
+        (
+            lambda: in_branch_of(""),
+            "branch='': is no number of a branch. Give the number of a branch, such as begin.output['branch']",
+        ),
+        (
+            lambda: in_branch_of(None),
+            "branch='': is no number of a branch. Give the number of a branch, such as begin.output['branch']",
         ),
         (
             lambda: branch_given("seven"),
