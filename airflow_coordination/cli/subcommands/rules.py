@@ -18,6 +18,7 @@ from airflow_coordination.duties.retention.ruled import (
     DEFAULT_RULES,
     draft,
     endangered,
+    endangered_by_default,
     everybody,
     read_document,
     rules_document,
@@ -69,10 +70,14 @@ def set_(context: CommandContext, args: Namespace) -> int:
 
 
 def _endangered(coordinator: SourceCoordinator, args: Namespace, rules: Sequence[Rule]) -> Iterator[str]:
+    now = coordinator.store.now()
     if args.dataset is None:
+        for source, number, interval in endangered_by_default(coordinator, rules, now):
+            told = f"{interval} of branch {number} of source {source}, which has begun, is dropped in datasets without"
+            yield f"Note: {told} rules of their own that keep it: published, it is hidden at once."
         return
     default = coordinator.documents.newest(DEFAULT_RULES, everybody(args.partition_prefix))
-    now, view = coordinator.store.now(), coordinator.documents.view()
+    view = coordinator.documents.view()
     for number, interval in endangered([*rules, *read_document(default)], view, now):
         yield f"Note: {interval} of branch {number}, which has begun, is dropped: published, it is hidden at once."
 

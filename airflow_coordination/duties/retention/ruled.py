@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -15,11 +15,11 @@ from airflow_coordination.planning.rules.lint import Finding, lint
 from airflow_coordination.planning.rules.reading import read_rules
 from airflow_coordination.planning.rules.rule import Rule, RuleType
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, Document
+from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, VIEW, Document
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import ALL, check_users_name, compose_source
+from airflow_coordination.values.names import ALL, check_users_name, compose_source, holds_partitions, split_source
 
 DEFAULT_RULES: Final = "rules/_default"
 """The document of the rules that come after those of each dataset."""
@@ -167,3 +167,20 @@ def endangered(rules: Sequence[Rule], view: View, now: datetime) -> list[tuple[i
                 found.append((branch.number, part))
                 break
     return found
+
+
+def endangered_by_default(
+    coordinator: SourceCoordinator, rules: Sequence[Rule], now: datetime
+) -> Iterator[tuple[str, int, Interval]]:
+    """Yield as :func:`endangered`, before them the source, what default rules would hide in all sources at once.
+
+    It is so in datasets without rules of their own that decide before.
+
+    :param coordinator: on their store, with their prefix.
+    """
+    for identifier, _ in coordinator.store.sources():
+        prefix, source, _ = split_source(identifier)
+        if prefix == coordinator.partition_prefix and holds_partitions(identifier):
+            found = coordinator.documents.newest(VIEW, identifier)
+            for number, interval in endangered(rules, View.of(found.content), now) if found else ():
+                yield source, number, interval

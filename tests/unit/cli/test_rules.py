@@ -212,7 +212,7 @@ def test_restore_says_which_rule_would_hide_it_again(put, rules, typed, flights)
     assert "Change the rules, then run `rules apply`" in err
 
 
-def test_a_begun_branch_that_rules_would_hide_is_named(put, rules, flights) -> None:
+def test_a_begun_branch_that_rules_would_hide_is_named(put, rules, typed, flights) -> None:
     january = interval_of("interval", "2013-01/P1M")
     flights.documents.change_view(
         lambda view: changing.begun(view, {}, january, "ana", "late", flights.store.now())[0], "ana", "late"
@@ -220,6 +220,12 @@ def test_a_begun_branch_that_rules_would_hide_is_named(put, rules, flights) -> N
     assert "2013-01-01/2013-02-01 of branch 1, which has begun, is dropped" in put(A_YEAR)[1]
     assert "of branch 1" in rules("lint")[2]
     assert "of branch 1" not in put([{"type": "loadForever"}])[1]
+    told = (
+        "2013-01-01/2013-02-01 of branch 1 of source flights, which has begun, is dropped in datasets without rules of"
+    )
+    assert told in put(A_YEAR, about=())[1]
+    assert told in typed("rules", "lint")[2]
+    assert "of branch 1" not in put([{"type": "loadForever"}], about=())[1]
 
 
 def test_lint_looks_at_what_is_set_and_at_a_file(put, rules, tmp_path) -> None:
