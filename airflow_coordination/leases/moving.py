@@ -66,7 +66,8 @@ class Moved:
 
     :param here: how many partitions have their life here, from now on or since an earlier try.
     :param different: keys of those that were here already with another life; they are left as they are.
-    :param documents: names of rules that were here already and are others; they are left as they are, too.
+    :param documents: names of rules that were here already and are others; they are left as they are, too. Those of the
+        default rules, ``rules/_default``, if those here are others than where it comes from, or only one store has any.
     """
 
     here: int = 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Final
+from typing import Any, Final
 
+from airflow_coordination.duties.retention.ruled import DEFAULT_RULES, KEEP, everybody
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.planning.view.view import View
@@ -13,11 +15,42 @@ from airflow_coordination.protocol.beside.documents import VIEW, Document, Looke
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import split_dataset
+from airflow_coordination.values.names import MERGED, split_dataset
 
 _PAGE: Final = 100
 _LONGEST: Final = 200
 """Characters of a store's address that stand in a comment."""
+
+
+def documents_of(coordinator: SourceCoordinator) -> list[Document]:
+    """Return the newest version of each document of a source, then that of the default rules, which decide of it, too.
+
+    What was merged of a source is ruled by nobody: its groups have documents of their own alone.
+    """
+    own = coordinator.documents.all()
+    default = None if coordinator.source.startswith(MERGED) else _default_rules(coordinator)
+    return own if default is None else [*own, default]
+
+
+def _default_rules(coordinator: SourceCoordinator) -> Document | None:
+    return coordinator.documents.newest(DEFAULT_RULES, everybody(coordinator.partition_prefix))
+
+
+def other_default_rules(coordinator: SourceCoordinator, there: Document | None) -> tuple[str, ...]:
+    """Return the name of the default rules if those here are others than where a source comes from; else nothing.
+
+    They are left as they are: they decide of all other sources here, too.
+
+    :param there: those in the file, if it has any.
+    """
+    if coordinator.source.startswith(MERGED) or _says(_default_rules(coordinator)) == _says(there):
+        return ()
+    return (DEFAULT_RULES,)
+
+
+def _says(document: Document | None) -> Any:
+    """Return the default rules that a document says; where nobody has said any, everything is kept."""
+    return [{"type": str(rule.type)} for rule in KEEP] if document is None else json.loads(document.content)
 
 
 def is_of_a_branch(life: Life) -> bool:

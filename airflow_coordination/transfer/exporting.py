@@ -15,7 +15,10 @@ from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.port import originals_may_go
 from airflow_coordination.protocol.remedies import typed
+from airflow_coordination.transfer.documents import documents_of
 from airflow_coordination.transfer.lines import (
+    DEFAULT,
+    DOCUMENT,
     VERSION,
     WITH_DOCUMENTS,
     Heading,
@@ -70,7 +73,7 @@ def _export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], ob
     coordinator.looking.check_known()
     pause = coordinator.moving.check_at_rest()
     _check_followed_up(coordinator)
-    documents = coordinator.documents.all()
+    documents = documents_of(coordinator)
     part = path.with_name(f"{path.name}.part")
     try:
         with _only_mine(part) as out:
@@ -80,7 +83,7 @@ def _export(coordinator: SourceCoordinator, path: Path, told: Callable[[int], ob
         action = f"export source {shown(coordinator.source)}"
         if coordinator.pausing.current_pause() != pause or coordinator.counts()[ASSIGNED]:
             raise PartitionUpdateError(action, "", "somebody resumed it, or took something of it, meanwhile. Pause it.")
-        if coordinator.documents.all() != documents:
+        if documents_of(coordinator) != documents:
             problem = "somebody has changed its view, or its rules, meanwhile. Look who does, and repeat the command."
             raise PartitionUpdateError(action, "", problem)
         part.replace(path)
@@ -146,7 +149,7 @@ def _write(
     if supplier is not None:
         line(life_line(Life(supplier.key, supplier)).replace('{"life"', f'{{"{SUPPLIER}"', 1))
     for document in documents:
-        line(document_line(document))
+        line(document_line(document, DOCUMENT if document.source == identifier else DEFAULT))
     for life in coordinator.moving.lives():
         line(life_line(life))
         written += 1

@@ -14,9 +14,16 @@ from airflow_coordination.leases.moving import Life, Moved
 from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.transfer.checking import check_life, check_supplier_life
-from airflow_coordination.transfer.documents import check_kept, is_of_a_branch, needs_branches, settle
+from airflow_coordination.transfer.documents import (
+    check_kept,
+    is_of_a_branch,
+    needs_branches,
+    other_default_rules,
+    settle,
+)
 from airflow_coordination.transfer.exporting import SUPPLIER
 from airflow_coordination.transfer.lines import (
+    DEFAULT,
     DOCUMENT,
     MAX_LINE_BYTES,
     Heading,
@@ -41,6 +48,7 @@ class Export:
     :param places: where the line of each partition begins, in the order in which they were created.
     :param documents: the newest version of each document: its view, its rules.
     :param branches: whether there are branches or hidden intervals in it.
+    :param default_rules: those that decided of it where it comes from, after its own.
     """
 
     path: Path
@@ -50,6 +58,7 @@ class Export:
     places: Sequence[int]
     documents: Sequence[Document] = ()
     branches: bool = False
+    default_rules: Document | None = None
 
     def lives(self) -> Iterator[Life]:
         """Yield the partitions in the order in which they were created."""
@@ -86,6 +95,7 @@ class _Reader:
         self._heading: Heading | None = None
         self._supplier: Partition | None = None
         self._documents: dict[str, Document] = {}
+        self._default: Document | None = None
         self._branches = False
 
     def read(self, lines: BinaryIO) -> Export:
@@ -115,6 +125,8 @@ class _Reader:
             self._take_supplier(life_of(value, "").partition)
         elif name == DOCUMENT:
             self._take_document(document_of(value, ""))
+        elif name == DEFAULT:
+            self._take_default(document_of(value, ""))
         elif name == "life":
             life = life_of(value, "")
             check_life(life)
@@ -135,6 +147,11 @@ class _Reader:
             raise ValueError(f"document {document.name!r} stands in the file twice")
         self._documents[document.name] = document
 
+    def _take_default(self, document: Document) -> None:
+        if self._default is not None:
+            raise ValueError("the default rules stand in the file twice")
+        self._default = document
+
     def _once(self, key: str) -> None:
         short = hashlib.sha256(key.encode()).digest()[:16]
         if short in self._keys:
@@ -149,7 +166,7 @@ class _Reader:
         places = [place for _, place in sorted(self._found)]
         op, documents = self._digest.hexdigest()[:_OP_LENGTH], tuple(self._documents.values())
         branches = self._branches or needs_branches(documents)
-        return Export(self._path, self._heading, op, self._supplier, places, documents, branches)
+        return Export(self._path, self._heading, op, self._supplier, places, documents, branches, self._default)
 
     def _wrong(self, problem: str) -> InvalidInputError:
         remedy = "Export the source again, and copy the file as it is"
@@ -177,7 +194,8 @@ def import_(
     coordinator.moving.wait_until_paused()
     if export.supplier is not None:
         coordinator.moving.settle_supplier_in(export.supplier, export.op)
-    done = Moved(documents=settle(coordinator, export.documents, export.heading, by))
+    others = other_default_rules(coordinator, export.default_rules)
+    done = Moved(documents=settle(coordinator, export.documents, export.heading, by) + others)
     lives = export.lives()
     while page := tuple(islice(lives, coordinator.store.create_page)):
         done += coordinator.moving.settle_in(page, export.op)

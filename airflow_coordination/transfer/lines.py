@@ -29,6 +29,8 @@ _DEPTH: Final = 16
 _OF_A_LIFE: Final = frozenset({"key", "payload_text", "priority", "ordinal", "create_op", *MOVED})
 _PARTITION: Final = tuple(field for field in PARTITION_FIELDS if field.name in _OF_A_LIFE)
 DOCUMENT: Final = "document"
+DEFAULT: Final = "default_rules"
+"""The line of the document with the default rules, which is no source's own."""
 _DOCUMENT: Final = ("name", "version", "content", "author", "comment")
 _HEAD: Final = tuple(field for field in HEAD_FIELDS if field.name not in ("source", "key"))
 
@@ -89,10 +91,13 @@ def heading_of(value: Mapping[str, Any]) -> Heading:
     return Heading(**found, exported_at=exported_at)
 
 
-def document_line(document: Document) -> str:
-    """Return the line of the newest version of a document."""
+def document_line(document: Document, name: str = DOCUMENT) -> str:
+    """Return the line of the newest version of a document.
+
+    :param name: of the line.
+    """
     told = {name: getattr(document, name) for name in _DOCUMENT}
-    return dumped(DOCUMENT, {**told, "at": document.at.isoformat()})
+    return dumped(name, {**told, "at": document.at.isoformat()})
 
 
 def document_of(value: Mapping[str, Any], source: str) -> Document:

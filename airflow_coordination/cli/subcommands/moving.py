@@ -12,12 +12,18 @@ from typing import Final
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.subcommands.acting import agreed
+from airflow_coordination.duties.retention.ruled import DEFAULT_RULES
 from airflow_coordination.leases.moving import Moved
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import check_place, import_, read_export
 from airflow_coordination.values.input_errors import shown
 
+_OTHER_DEFAULT: Final = (
+    "Error: the default rules of all datasets are others here than where it comes from, and are left as they are: "
+    "`rules apply` would hide other rows of it, and restore what is hidden. Compare `rules get` of both stores, and "
+    "set those that are to hold, or rules of its datasets, before they are applied."
+)
 NAMED: Final = 10
 """The most different partitions that are named."""
 
@@ -60,6 +66,9 @@ def told_different(done: Moved) -> None:
     if len(done.different) > NAMED:
         say(f"Error: {len(done.different) - NAMED} more are different.")
     for name in done.documents:
+        if name == DEFAULT_RULES:
+            say(_OTHER_DEFAULT)
+            continue
         say(f"Error: its document {shown(name)} was here already and is another one, and is left as it is.")
 
 

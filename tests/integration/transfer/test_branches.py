@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.duties.branches.look import look_at
+from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import Block, PartitionUpdateError, SourceCoordinator
 from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.outputs.heads.showing import read_view, shown_pages
@@ -241,6 +242,35 @@ def test_it_goes_on_where_it_stopped_and_what_became_of_the_view_stays(opened: O
     after = there.documents.all()
     assert import_(there, found, "bob").documents == ()
     assert there.documents.all() == after
+
+
+def test_other_default_rules_are_told_and_decide_on_nothing_silently(opened: Open, tmp_path: Path) -> None:
+    """What they have hidden there would come back by ``rules apply`` here; they are those of all sources here, too."""
+    drop, keep = '[{"type":"dropBeforeByPeriod","period":"P1M"}]', '[{"type":"loadForever"}]'
+    here, _ = lived(opened("memory"))
+    set_rules(here, None, drop, "eva", "a month is enough")
+    export(paused(here), tmp_path / "f")
+    there, found = coordinator(opened("sqlite")), read_export(tmp_path / "f")
+    assert json.loads(found.default_rules.content) == json.loads(drop)
+    assert import_(there, found, "bob").documents == ("rules/_default",)
+    assert there.documents.newest("rules/_default") is None
+    assert there.documents.newest("rules/_default", "~all|PARTITION") is None
+    set_rules(there, None, drop, "bob", "as there")
+    assert import_(there, found, "bob").documents == ()
+    here.pausing.resume(by="ana", why="once more")
+    set_rules(here, None, keep, "eva", "for ever")
+    export(paused(here), tmp_path / "g")
+    assert import_(there, read_export(tmp_path / "g"), "bob").documents[-1:] == ("rules/_default",)
+
+
+def test_default_rules_where_the_file_has_none_are_told_too(opened: Open, tmp_path: Path) -> None:
+    here, _ = lived(opened("memory"))
+    export(paused(here), tmp_path / "f")
+    there, found = coordinator(opened("sqlite")), read_export(tmp_path / "f")
+    set_rules(there, None, '[{"type":"loadForever"}]', "bob", "as where nobody has said any")
+    assert import_(there, found, "bob").documents == ()
+    set_rules(there, None, '[{"type":"dropForever"}]', "bob", "nothing stays")
+    assert import_(there, found, "bob").documents == ("rules/_default",)
 
 
 def test_another_view_here_is_refused_and_other_rules_stay(opened: Open, tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores import open_store
 
@@ -61,6 +62,18 @@ def test_what_is_different_is_named_and_left(flights, cli, there, file, capsys):
     err = capsys.readouterr().err
     assert "Done: 2 of 3 partition(s) go on here." in err
     assert "Error: partition '2013-02' was here already with another life, and is left as it is." in err
+
+
+def test_other_default_rules_are_told(flights, cli, there, file, capsys):
+    other, url = there
+    set_rules(flights, None, '[{"type":"dropBeforeByPeriod","period":"P1M"}]', "eva", "a month is enough")
+    flights.pausing.pause(by="ana", why="it moves")
+    cli("export", file, "--source", "flights")
+    assert main(["import", file, "--yes", "--store", url]) == 1
+    err = capsys.readouterr().err
+    assert "Done: 3 of 3 partition(s) go on here." in err
+    assert "Error: the default rules of all datasets are others here than where it comes from" in err
+    assert other.documents.all() == []
 
 
 @pytest.mark.parametrize(
