@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, Final
 
-from airflow_coordination.duties.retention.ruled import DEFAULT_RULES, KEEP, everybody
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
+from airflow_coordination.planning.rules.rule import RuleType
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import VIEW, Document, Looked
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW, Document, Looked
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import MERGED, split_dataset
+from airflow_coordination.values.names import ALL, MERGED, compose_source, split_dataset
 
 _PAGE: Final = 100
 _LONGEST: Final = 200
@@ -33,7 +33,8 @@ def documents_of(coordinator: SourceCoordinator) -> list[Document]:
 
 
 def _default_rules(coordinator: SourceCoordinator) -> Document | None:
-    return coordinator.documents.newest(DEFAULT_RULES, everybody(coordinator.partition_prefix))
+    everybody = compose_source(ALL, coordinator.partition_prefix, "PARTITION")
+    return coordinator.documents.newest(DEFAULT_RULES, everybody)
 
 
 def other_default_rules(coordinator: SourceCoordinator, there: Document | None) -> tuple[str, ...]:
@@ -50,7 +51,7 @@ def other_default_rules(coordinator: SourceCoordinator, there: Document | None) 
 
 def _says(document: Document | None) -> Any:
     """Return the default rules that a document says; where nobody has said any, everything is kept."""
-    return [{"type": str(rule.type)} for rule in KEEP] if document is None else json.loads(document.content)
+    return [{"type": str(RuleType.LOAD_FOREVER)}] if document is None else json.loads(document.content)
 
 
 def is_of_a_branch(life: Life) -> bool:

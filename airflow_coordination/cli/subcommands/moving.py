@@ -12,8 +12,8 @@ from typing import Final
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.subcommands.acting import agreed
-from airflow_coordination.duties.retention.ruled import DEFAULT_RULES
 from airflow_coordination.leases.moving import Moved
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import check_place, import_, read_export

@@ -15,7 +15,6 @@ from airflow_coordination.cli.subcommands.hiding import meant
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
 from airflow_coordination.duties.retention.explaining import explained
 from airflow_coordination.duties.retention.ruled import (
-    DEFAULT_RULES,
     draft,
     endangered,
     endangered_by_default,
@@ -28,7 +27,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.planning.rules.lint import Finding
 from airflow_coordination.planning.rules.rule import Rule
-from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, Document
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, MAX_DOCUMENT_BYTES, Document
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import ALL
 

@@ -15,14 +15,12 @@ from airflow_coordination.planning.rules.lint import Finding, lint
 from airflow_coordination.planning.rules.reading import read_rules
 from airflow_coordination.planning.rules.rule import Rule, RuleType
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, VIEW, Document
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, MAX_DOCUMENT_BYTES, VIEW, Document
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import ALL, check_users_name, compose_source, holds_partitions, split_source
 
-DEFAULT_RULES: Final = "rules/_default"
-"""The document of the rules that come after those of each dataset."""
 KEEP: Final = (Rule(RuleType.LOAD_FOREVER),)
 """The default rules where nobody has said any: everything is kept (Druid: ``_default``)."""
 _DEPTH: Final = 4

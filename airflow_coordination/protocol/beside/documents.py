@@ -14,6 +14,8 @@ from typing import Final
 
 VIEW: Final = "view"
 """The name of the document that says what readers see of a source."""
+DEFAULT_RULES: Final = "rules/_default"
+"""The name of the document of the rules that come after those of each dataset: one of all sources with a prefix."""
 MAX_DOCUMENT_BYTES: Final = 64 * 1024
 MAX_NAME_BYTES: Final = 300
 ABSENT: Final = 0
