@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.duties.branches.emptying import publish_nothing
 from airflow_coordination.duties.compaction.revoking import release_groups
+from airflow_coordination.leases.viewing.branches import as_retired
 from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.intervals import Interval, interval_of
@@ -167,3 +169,17 @@ def test_what_only_a_branch_has_counts_when_it_shows(data: Dataset) -> None:
     change(data, lambda view: changing.published(view, number, EPOCH))
     publish(data, "2013-01-04", rows="1")
     assert chunk_sums(data) == ("fresh", 2, 2, 2, 0)
+
+
+def test_what_was_retired_in_a_branch_counts_no_more(data: Dataset) -> None:
+    """Its head record there is of no block; what it has in the base is kept, and merged, for a roll back."""
+    publish(data, "2013-01-03", "2013-01-04", rows="12")
+    number = begin(data, "2013-01-03", interval=None)
+    publish_nothing(data.ingest(), "2013-01-03", number, ["clean"], "a test", "retired", as_retired(number))
+    assert chunk_sums(data) == ("fresh", 2, 2, 4, 0)
+    change(data, lambda view: changing.published(view, number, EPOCH))
+    publish(data, "2013-01-05", rows="5")
+    assert chunk_sums(data) == ("fresh", 2, 2, 3, 0)
+    assert sum(data.rows().values()) == 3
+    [task] = planner(data).look([config()]).tasks
+    assert task.heads == 3
