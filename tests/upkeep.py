@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.outputs import Attempt, Manifest, published_manifests
+from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.standing import Standing
 from airflow_coordination.outputs.manifests import Reference, digest_of
 from airflow_coordination.outputs.merging import Merge, check_walk, gathered, given_up, group_key
@@ -69,6 +70,11 @@ class Dataset:
         """Return what partitions have published, of all of them or of some: those of no block are left out."""
         wanted = None if keys is None else set(keys)
         return [head for page in self.standing().pages() for head in page if wanted is None or head.key in wanted]
+
+    def head_records(self) -> list[HeadRecord]:
+        """Return head records as they are stored outside of branches, those of no block, too."""
+        pages = head_pages(self.store, source_identifier(self.store, SOURCE, None), DATASET)
+        return [head for page in pages for head in page]
 
     def standing(self) -> Standing:
         """Return what partitions have published, as compaction reads it."""

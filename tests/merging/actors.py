@@ -282,7 +282,7 @@ class Reader:
     def _heads(self) -> list[HeadRecord]:
         """Read all head records; the history has it as a read of what each partition has published (S12)."""
         with self._noted() as answers:
-            heads = self._tools.data.heads()
+            heads = self._tools.data.head_records()
             answers |= {head.key: {DATASET: tuple(block.digest for block in head.blocks)} for head in heads}
         return heads
 

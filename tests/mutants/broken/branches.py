@@ -38,8 +38,8 @@ MUTANTS = (
     Mutant(
         "what is being purged is restored",
         "planning.view.changing",
-        '        if each.purging:\n            problem = f"is being purged',
-        '        if False:\n            problem = f"is being purged',
+        "touched = [each for each in there if not each.purging]",
+        "touched = there",
         "S23: who restores finds nothing",
         Tested(f"{_VIEW}test_what_is_being_purged_cannot_come_back"),
     ),
@@ -102,8 +102,8 @@ MUTANTS = (
     Mutant(
         "compaction leaves out what branches have",
         "outputs.heads.standing",
-        "                        self._aside.setdefault(head.key, []).append(head)\n",
-        "                        pass\n",
+        "                    self._aside.setdefault(head.key, []).append(head)\n",
+        "                    pass\n",
         "S22: a roll back finds nothing where originals are gone",
         Tested(
             "tests/unit/duties/compaction/test_branches.py::"

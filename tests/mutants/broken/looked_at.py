@@ -106,7 +106,7 @@ MUTANTS = (
     Mutant(
         "a view that changed meanwhile is exported as it was",
         "transfer.exporting",
-        "if coordinator.documents.all() != documents:",
+        "if documents_of(coordinator) != documents:",
         "if False:",
         "S22: what was hidden during the export shows in the new store",
         _moved("a_view_that_changes_while_it_is_written_is_no_export"),

@@ -75,7 +75,7 @@ MUTANTS = (
     Mutant(
         "purge marks all that is old at once",
         _PURGE,
-        "        marks = tuple(each for each in due if each not in filled or marked[each] in reached)\n",
+        "        marks = tuple(each for each in due if each in filled and marked[each] in reached)\n",
         "        marks = tuple(due)\n",
         "a mistake cannot be taken back although nothing of it is deleted yet",
         _purge("test_so_many_head_records_go_in_a_run_the_oldest_first_and_marks_go_no_further"),
