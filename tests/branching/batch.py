@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from itertools import count
 from typing import Final
 
 from tests.branching.virtual import simulate
-from tests.merging.batch import Tally
+from tests.merging.batch import Tally, quiet
 from tests.simulation.batch import on_all_cores
 from tests.simulation.stores import STORES
 
@@ -20,10 +19,10 @@ def tally(store: str, seeds: range, rule: str | None = None) -> Tally:
 
     :param rule: is left out.
     """
-    logging.disable(logging.CRITICAL)  # the product's warnings about what is done to it here
     found = Tally(store, seeds.start)
-    for seed in seeds:
-        found.add(simulate(seed, STORES[store], rule))
+    with quiet():
+        for seed in seeds:
+            found.add(simulate(seed, STORES[store], rule))
     return found
 
 

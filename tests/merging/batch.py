@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Final
@@ -60,15 +61,26 @@ class Tally:
         )
 
 
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Say nothing of the product's warnings about what is done to it here; other tests of this process hear theirs."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
+
+
 def tally(store: str, seeds: range, rule: str | None = None) -> Tally:
     """Run some seeds in this process.
 
     :param rule: is left out.
     """
-    logging.disable(logging.CRITICAL)  # the product's warnings about what is done to it here
     found = Tally(store, seeds.start)
-    for seed in seeds:
-        found.add(simulate(seed, STORES[store], rule))
+    with quiet():
+        for seed in seeds:
+            found.add(simulate(seed, STORES[store], rule))
     return found
 
 
