@@ -252,7 +252,7 @@ def _moved(view: View, branch: Branch, state: BranchState, now: datetime) -> Vie
         wanted = " or ".join(sorted(_FROM[state]))
         _refuse(branch, f"is {branch.state}; this needs one that is {wanted}", "See `branches status`")
     if state in _OVER:
-        branch = replace(branch, selection={}, expected=None, interval=None)
+        branch = replace(branch, selection={}, interval=None)
     else:
         branch = replace(branch, selection=_shortened(branch.selection))
     return _with(view, replace(branch, state=state, changed_at=now))

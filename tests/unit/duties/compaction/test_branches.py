@@ -175,7 +175,7 @@ def test_what_was_retired_in_a_branch_counts_no_more(data: Dataset) -> None:
     """Its head record there is of no block; what it has in the base is kept, and merged, for a roll back."""
     publish(data, "2013-01-03", "2013-01-04", rows="12")
     number = begin(data, "2013-01-03", interval=None)
-    publish_nothing(data.ingest(), "2013-01-03", number, ["clean"], "a test", "retired", as_retired(number))
+    publish_nothing(data.ingest(), "2013-01-03", number, "a test", "retired", as_retired(number))
     assert chunk_sums(data) == ("fresh", 2, 2, 4, 0)
     change(data, lambda view: changing.published(view, number, EPOCH))
     publish(data, "2013-01-05", rows="5")
