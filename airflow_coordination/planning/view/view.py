@@ -217,8 +217,7 @@ def _branch_said(branch: Branch) -> dict[str, Any]:
     }
     if branch.selection:
         said["selection"] = dict(branch.selection)
-    if branch.expected is not None:
-        said["expected"] = branch.expected
+    said["expected"] = branch.expected
     if branch.interval is not None:
         said["interval"] = str(branch.interval)
     if branch.shown_at is not None:
