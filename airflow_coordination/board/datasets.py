@@ -24,6 +24,7 @@ from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.compaction.progress import of_totals
+from airflow_coordination.planning.view.showing import dataset_of
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.chunk_sums import SUMMED, ChunkSums, ChunkTotals
@@ -56,7 +57,7 @@ def datasets(user: BaseUser, connection: str, source: str) -> Read[DatasetsPage]
         groups, view = _groups(store, source, now), read_view(store, source)
         known = _views(book.totals(), groups, view)
         heads = store.heads(source, limit=HEADS)
-        bare = {split_dataset(head.dataset)[1] for head in heads} - {each.dataset for each in known}
+        bare = {dataset_of(head) for head in heads} - {each.dataset for each in known}
         others = [_bare(name, groups, view) for name in bare]
         body = DatasetsPage(
             kept=book.are_kept,

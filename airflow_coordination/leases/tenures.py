@@ -206,8 +206,8 @@ class Tenures:
             return write
         published = merge(partition.staged, blocks)
         present = self._present(partition, published)
-        self._branches.check_ending(partition, published, present)
-        if write.then is not None and self._branches.leaves_out_notes(partition):
+        view = self._branches.check_ending(partition, published, present)
+        if write.then is not None and self._branches.leaves_out_notes(partition, view):
             write = replace(write, then=None)
         totals = accounting.published_with(write, partition, counted=request.counted is not None)
         interval = said_interval(request.interval) or interval_in(partition)

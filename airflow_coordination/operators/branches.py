@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_coordination.duties.branches.beginning import begin
 from airflow_coordination.duties.branches.look import BranchLook
+from airflow_coordination.duties.branches.running import partitions_of
 from airflow_coordination.duties.branches.selection import Selection
-from airflow_coordination.duties.branches.showing import partitions_of, publish
+from airflow_coordination.duties.branches.showing import publish
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of

@@ -17,13 +17,13 @@ from airflow_coordination.outputs.manifests import Manifest, Reference, referenc
 from airflow_coordination.outputs.overlays import NONE
 from airflow_coordination.outputs.published import overlays_of
 from airflow_coordination.outputs.schemas import Conflict, DatasetTypes, names
-from airflow_coordination.planning.view.showing import as_if_published, hiding, newest
+from airflow_coordination.planning.view.showing import as_if_published, hiding, newest, of_dataset
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError, read_many
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import branch_dataset, partition_label, split_dataset
+from airflow_coordination.values.names import branch_dataset, partition_label
 
 log = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class SchemaCompatibility:
             return some + [head for key in dict.fromkeys(more) for head in self.store.heads(source, dataset, key)]
         found = []
         for key in dict.fromkeys([*(head.key for head in some), *more]):
-            its = [head for head in self.store.heads(source, None, key) if split_dataset(head.dataset)[1] == dataset]
+            its = of_dataset(self.store.heads(source, None, key), dataset)
             if (head := newest(view, its)) is not None:
                 found.append(head)
         return found

@@ -14,7 +14,7 @@ from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.outputs.schemas import flattened
-from airflow_coordination.planning.view.showing import seen
+from airflow_coordination.planning.view.showing import dataset_of, seen
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.draining import StoreLike, opened
 from airflow_coordination.spark.file_scans import (
@@ -32,7 +32,7 @@ from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.systems.spark.paths import escaped
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import namesakes, partition_label, split_dataset, split_source
+from airflow_coordination.values.names import namesakes, partition_label, split_source
 
 _FAMILIES = (
     frozenset({"byte", "short", "integer", "long", "float", "double", "decimal"}),
@@ -213,8 +213,8 @@ def _nothing(
     heads = store.heads(identifier, limit=HEADS_NAMED)
     view = read_view(store, identifier)
     shown = [head for head in heads if seen(view, [head])]
-    known = sorted({split_dataset(head.dataset)[1] for head in shown if head.blocks})
-    if dataset not in known and any(split_dataset(head.dataset)[1] == dataset and head.blocks for head in heads):
+    known = sorted({dataset_of(head) for head in shown if head.blocks})
+    if dataset not in known and any(dataset_of(head) == dataset and head.blocks for head in heads):
         problem = "has output of it that does not show: it is hidden, or of a branch that is not published"
         return OutputError(what, store.description, problem, f"See `outputs timeline` and `branches status`. {remedy}")
     names = ", ".join(map(repr, known)) or "none"

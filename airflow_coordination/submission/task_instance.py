@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.names import identifier_of
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context
@@ -122,9 +122,8 @@ def _shown(coordinator: SourceCoordinator, tenures: TenureBook) -> Sequence[str]
     """Return the partitions that were done where readers see it; all of them where the store says nothing."""
     if not tenures.branches:
         return tenures.done
-    source = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
     try:
-        return tenures.done_in(coordinator.branches.shown(source))
+        return tenures.done_in(coordinator.branches.shown(identifier_of(coordinator)))
     except CoordinationError as error:
         log.warning("Asset events may tell of what runs in a branch and does not show yet: %s", error)
         return tenures.done

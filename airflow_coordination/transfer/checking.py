@@ -90,7 +90,7 @@ def check_document(document: Document) -> None:
         raise ValueError(f"the 'version' of document {document.name!r} is {version!r}, which nobody has written")
     _check_time(document.at, "at")
     if document.name == VIEW:
-        View.of(document.content)
+        View.said_by(document)
     else:
         parse(document.content, max_bytes=MAX_DOCUMENT_BYTES, max_depth=64)
 

@@ -10,12 +10,13 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.planning.rules.rule import RuleType
+from airflow_coordination.planning.view.showing import branch_of
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW, Document, Looked
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import ALL, MERGED, compose_source, split_dataset
+from airflow_coordination.values.names import MERGED, everybody
 
 _PAGE: Final = 100
 _LONGEST: Final = 200
@@ -33,8 +34,7 @@ def documents_of(coordinator: SourceCoordinator) -> list[Document]:
 
 
 def _default_rules(coordinator: SourceCoordinator) -> Document | None:
-    everybody = compose_source(ALL, coordinator.partition_prefix, "PARTITION")
-    return coordinator.documents.newest(DEFAULT_RULES, everybody)
+    return coordinator.documents.newest(DEFAULT_RULES, everybody(coordinator.partition_prefix))
 
 
 def other_default_rules(coordinator: SourceCoordinator, there: Document | None) -> tuple[str, ...]:
@@ -57,12 +57,12 @@ def _says(document: Document | None) -> Any:
 def is_of_a_branch(life: Life) -> bool:
     """Return whether code that knows no branches would show what is not to be seen of a partition."""
     runs = life.partition is not None and life.partition.branch is not None
-    return runs or any(split_dataset(head.dataset)[0] is not None for head in life.heads)
+    return runs or any(branch_of(head) is not None for head in life.heads)
 
 
 def needs_branches(documents: Sequence[Document]) -> bool:
     """Return whether documents say of branches, or of hidden intervals, that code of before does not know."""
-    views = [View.of(each.content) for each in documents if each.name == VIEW]
+    views = [View.said_by(each) for each in documents if each.name == VIEW]
     return any(view.branches or view.hidden for view in views)
 
 

@@ -29,7 +29,7 @@ from airflow_coordination.transfer.lines import (
 )
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import SettingsError, shown
-from airflow_coordination.values.names import MERGED, compose_merged, compose_source
+from airflow_coordination.values.names import MERGED, compose_merged, identifier_of
 from airflow_coordination.values.status import ASSIGNED
 
 SUPPLIER: Final = "supplier"
@@ -140,7 +140,7 @@ def _write(
         out.write(text.encode())
 
     store = coordinator.store
-    identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    identifier = identifier_of(coordinator)
     facts = dict(store.sources()).get(identifier, {})
     prefix, source = coordinator.partition_prefix, coordinator.source
     heading = Heading(source, prefix, store.store_id, store.description, store.now(), facts)

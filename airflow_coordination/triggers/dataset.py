@@ -13,7 +13,7 @@ from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
 from airflow_coordination.outputs.availability import availability
 from airflow_coordination.planning.intervals import parse_interval
-from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.triggers.source import serialized, verdict_on
 from airflow_coordination.values.input_errors import CoordinationError
 
 
@@ -81,8 +81,7 @@ class DatasetTrigger(BaseTrigger):
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return what the triggerer needs to make this trigger again: no secret, only plain values."""
-        path = f"{type(self).__module__}.{type(self).__qualname__}"
-        return path, {name: getattr(self, name) for name in self.arguments}
+        return serialized(self, self.arguments)
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Yield one event when enough is there, or a look has failed for good."""
@@ -101,8 +100,5 @@ class DatasetTrigger(BaseTrigger):
             await hook.resolve()
             arguments = {name: getattr(self, name) for name in self.arguments if name != "poke_interval"}
             return await asyncio.to_thread(look, **arguments, hook=hook)
-        except (StoreUnavailableError, OutcomeUnknownError) as error:
-            self.log.error("Will look again: %s", error)
-            return Conclusion(WaitVerdict.WAIT, str(error))
         except (CoordinationError, AirflowException) as error:
-            return Conclusion(WaitVerdict.ERROR, str(error))
+            return verdict_on(error, self.log)

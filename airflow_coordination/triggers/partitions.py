@@ -18,8 +18,7 @@ from airflow_coordination.monitoring.waiting.conclusion import (
     WaitTerms,
     WaitVerdict,
 )
-from airflow_coordination.triggers.source import Seen, SourceTrigger
-from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
+from airflow_coordination.triggers.source import Seen, SourceTrigger, verdict_on
 from airflow_coordination.values.input_errors import CoordinationError
 
 
@@ -71,8 +70,5 @@ class PartitionsTrigger(SourceTrigger):
             if isinstance(seen, Exception):
                 raise seen
             return await asyncio.to_thread(waiting.conclude, seen)
-        except (StoreUnavailableError, OutcomeUnknownError) as error:
-            self.log.error("Will look again: %s", error)
-            return Conclusion(WaitVerdict.WAIT, str(error))
         except (CoordinationError, AirflowException) as error:
-            return Conclusion(WaitVerdict.ERROR, str(error))
+            return verdict_on(error, self.log)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import AsyncGenerator, AsyncIterator, Hashable
+from collections.abc import AsyncGenerator, AsyncIterator, Hashable, Iterable
 from contextlib import aclosing
 from typing import Any, ClassVar, TypeAlias
 
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.sdk import conf
-from airflow.triggers.base import BaseEventTrigger, TriggerEvent
+from airflow.triggers.base import BaseEventTrigger, BaseTrigger, TriggerEvent
 
 from airflow_coordination.duties.standing import observe
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
 from airflow_coordination.monitoring.waiting.observation import Observation
+from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from airflow_coordination.values.input_errors import CoordinationError
 
 Seen: TypeAlias = Observation | CoordinationError | AirflowException
@@ -26,6 +28,23 @@ def most_hints() -> int:
     """Return how many hints Airflow can map over: ``[core] max_map_length``."""
     most: int = conf.getint("core", "max_map_length", fallback=1024)
     return most
+
+
+def verdict_on(error: CoordinationError | AirflowException, log: Any) -> Conclusion:
+    """Return what a look concludes that came to nothing: an outage passes, anything else is for a person.
+
+    :param log: hears of an outage; it is never "no work".
+    """
+    if isinstance(error, StoreUnavailableError | OutcomeUnknownError):
+        log.error("Will look again: %s", error)
+        return Conclusion(WaitVerdict.WAIT, str(error))
+    return Conclusion(WaitVerdict.ERROR, str(error))
+
+
+def serialized(trigger: BaseTrigger, arguments: Iterable[str]) -> tuple[str, dict[str, Any]]:
+    """Return what the triggerer needs to make a trigger again: no secret, only plain values."""
+    path = f"{type(trigger).__module__}.{type(trigger).__qualname__}"
+    return path, {name: getattr(trigger, name) for name in arguments}
 
 
 class SourceTrigger(BaseEventTrigger):
@@ -53,8 +72,7 @@ class SourceTrigger(BaseEventTrigger):
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """Return what the triggerer needs to make this trigger again: no secret, only plain values."""
-        path = f"{type(self).__module__}.{type(self).__qualname__}"
-        return path, {name: getattr(self, name) for name in self.arguments}
+        return serialized(self, self.arguments)
 
     def shared_stream_key(self) -> Hashable:
         """Return what triggers that share a loop have in common."""

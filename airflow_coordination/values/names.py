@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError, SettingsError, shown
@@ -132,6 +132,28 @@ def compose_source(source: str, partition_prefix: str | None, kind: str) -> str:
     if partition_prefix is not None:
         parts.insert(0, check_key(partition_prefix, "partition_prefix", MAX_SOURCE_BYTES))
     return check_key(SEPARATOR.join(encode_part(part) for part in parts), "source", MAX_SOURCE_BYTES)
+
+
+class Named(Protocol):
+    """What has the name of a source."""
+
+    @property
+    def source(self) -> str:
+        """The source's name."""
+
+    @property
+    def partition_prefix(self) -> str | None:
+        """What keeps it apart from others of that name."""
+
+
+def identifier_of(named: Named) -> str:
+    """Return the stored identifier of the partitions of what has a source's name, such as its coordinator."""
+    return compose_source(named.source, named.partition_prefix, "PARTITION")
+
+
+def everybody(partition_prefix: str | None) -> str:
+    """Return the stored identifier whose documents are those of all sources with this prefix."""
+    return compose_source(ALL, partition_prefix, "PARTITION")
 
 
 def compose_merged(source: str, partition_prefix: str | None, kind: str = "PARTITION") -> str | None:

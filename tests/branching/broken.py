@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from functools import partial
 from typing import Final
-from unittest.mock import patch
 
 from airflow_coordination.duties.branches import showing as commands
 from airflow_coordination.leases.viewing.branches import BranchRules
@@ -13,6 +12,7 @@ from airflow_coordination.outputs.heads import showing as heads
 from airflow_coordination.planning.view.showing import branch_of, newest
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.results import HeadRecord
+from tests.merging import broken
 
 
 def _branch_first(view: View, found: Iterable[HeadRecord]) -> HeadRecord | None:
@@ -26,7 +26,7 @@ def _unchecked(*_: object, **__: object) -> None:
     """Allow everything."""
 
 
-RULES: Final[Mapping[str, tuple[object, str, Callable[..., object]]]] = {
+RULES: Final[Mapping[str, broken.Rule]] = {
     "token": (heads, "newest", _branch_first),
     "locked": (BranchRules, "check_reset", _unchecked),
     "same": (BranchRules, "_check_same", _unchecked),
@@ -35,16 +35,4 @@ RULES: Final[Mapping[str, tuple[object, str, Callable[..., object]]]] = {
 }
 """Where each is kept, and what stands there without it."""
 
-
-@contextmanager
-def without(rule: str | None) -> Iterator[None]:
-    """Leave a rule out, in this process.
-
-    :param rule: one of :data:`RULES`; ``None`` keeps all.
-    """
-    if rule is None:
-        yield
-        return
-    where, name, instead = RULES[rule]
-    with patch.object(where, name, instead):
-        yield
+without = partial(broken.without, rules=RULES)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import logging
-import os
 import random
-import shutil
-import tempfile
 import time
 from collections import Counter
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -27,17 +22,13 @@ from tests.branching.actors import HOW_MANY, KEYS, ROLES, WHO, WHY, Collector, R
 from tests.branching.broken import without
 from tests.branching.noted import BranchRecorder, KnownViews
 from tests.merging.actors import left_behind
-from tests.merging.real import HABITS, HASTE, MergingRun, MergingSpec, Report, leave
+from tests.merging.real import MergingRun, MergingSpec, act
+from tests.merging.real import run_processes as of_merging
 from tests.merging.truth import Findings, ReadersInFiles, TruthInFiles
 from tests.processes.actor import HastyClock
-from tests.processes.examine import Examination
 from tests.processes.finish import finish
-from tests.processes.on_postgresql import postgresql
-from tests.processes.run import PATIENCE, settings_of
+from tests.processes.run import PATIENCE
 from tests.processes.stores import FaultyStoreSetup
-from tests.processes.supervisor import Supervisor
-from tests.simulation.behaviour import EXPECTED
-from tests.simulation.stores import IN_MEMORY_FILES
 from tests.upkeep import SOURCE, Dataset
 
 BUFFER: Final = 20.0
@@ -66,15 +57,9 @@ def tools_of(spec: MergingSpec, url: str, name: str) -> Tools:
 
 def run_process(spec: MergingSpec) -> None:
     """Be one process from its start to its end, if nobody ends it before."""
-    logging.getLogger("airflow_coordination").setLevel(logging.CRITICAL)  # what is missed here is what it is about
-    parent = os.getppid()
     with without(spec.rule):
         tools = tools_of(spec, spec.url, spec.name)
-        actor = ROLES[spec.role](tools)
-        while (spec.directory / "running").exists() and os.getppid() == parent:
-            with suppress(*EXPECTED):
-                actor.do()
-            leave(tools.found, spec.found)
+        act(spec, ROLES[spec.role](tools), tools.found)
 
 
 class BranchingRun(MergingRun):
@@ -85,20 +70,15 @@ class BranchingRun(MergingRun):
     """
 
     how_many = HOW_MANY
+    harmed = ("publisher", "brancher", "hider")
+    process = staticmethod(run_process)
+    without = staticmethod(without)
 
     def __init__(self, setup: FaultyStoreSetup, directory: Path, seed: int, rule: str | None) -> None:
-        self.setup, self.directory, self.seed = setup, directory, seed
-        self.draw = random.Random(seed)
-        self.settings = replace(settings_of(setup.lease), max_failures=20, max_lost_leases=100)
-        self.spec = MergingSpec(directory, setup.url, seed, "", "", 0, "", self.settings, HABITS, HASTE, rule=rule)
-        for name in ("history", "found", "truth", "reading", "out"):
-            (directory / name).mkdir()
-        (directory / "running").touch()
+        super().__init__(setup, directory, seed, rule)
         store = open_store(setup.direct)
         there(parts_of(store).enabling).enable_branches()
         store.close()
-        victims = random.Random(f"victims {seed}")
-        self.supervisor = Supervisor(self.spec, victims, run_process, ("publisher", "brancher", "hider"))
 
     def last_look(self) -> Findings:
         """Bring everything to an end, collect, and read once more."""
@@ -115,6 +95,17 @@ class BranchingRun(MergingRun):
         self.documents = tools.documents()
         return tools.found
 
+    def model(self, histories: Iterable[Path]) -> Model:
+        changes = [made for path in histories for made in read_logs([path]) if made.kind is Kind.VIEW]
+        return Model(self.settings, self.setup.behind, KnownViews(self.documents, changes))
+
+    @staticmethod
+    def named(calls: Counter[tuple[Kind, Told]]) -> dict[str, int]:
+        return {
+            "late endings refused": calls[Kind.COMPLETE, Told.REFUSED] + calls[Kind.CLOSE, Told.REFUSED],
+            "published": calls[Kind.COMPLETE, Told.OK] + calls[Kind.CLOSE, Told.OK],
+        }
+
 
 def _ended(tools: Tools) -> bool:
     """End what goes on; what a branch does not allow is reset first."""
@@ -127,47 +118,4 @@ def _ended(tools: Tools) -> bool:
     return False
 
 
-def run_processes(seconds: float, seed: int, rule: str | None = None) -> Report:
-    """Run processes on PostgreSQL under faults, and check what they did and saw.
-
-    :param seconds: how long there are faults.
-    :param rule: is left out.
-    """
-    base = IN_MEMORY_FILES if IN_MEMORY_FILES.is_dir() else None
-    with tempfile.TemporaryDirectory(prefix="branching-") as place:
-        where = Path(tempfile.mkdtemp(prefix="branching-", dir=base))
-        try:
-            with postgresql(Path(place)) as setup, without(rule):
-                this = BranchingRun(setup, where, seed, rule)
-                report = Report(setup.version, seed)
-                try:
-                    report.seconds = round(this.work(seconds), 1)
-                    report.faults = dict(this.end())
-                finally:
-                    this.supervisor.close()
-                last = this.last_look()
-            _fill(report, this, last)
-        finally:
-            shutil.rmtree(where)
-    return report
-
-
-def _fill(report: Report, this: BranchingRun, last: Findings) -> None:
-    counts, broken = last.counts, last.broken
-    for path in sorted((this.directory / "found").glob("*.json")):
-        seen, told = json.loads(path.read_text())
-        counts.update(seen)
-        broken += told
-    histories = sorted((this.directory / "history").iterdir())
-    changes = [made for path in histories for made in read_logs([path]) if made.kind is Kind.VIEW]
-    model = Model(this.settings, this.setup.behind, KnownViews(this.documents, changes))
-    found = Examination(model, []).examine(histories, this.directory / "counts")
-    said = [str(violation) for violation in found.violations]
-    undecided = [each for each in said if "it took too long to decide" in each]
-    calls: Counter[tuple[Kind, Told]] = found.told
-    counts["histories of partitions that took too long to decide"] = len(undecided)
-    counts["late endings refused"] = calls[Kind.COMPLETE, Told.REFUSED] + calls[Kind.CLOSE, Told.REFUSED]
-    counts["published"] = calls[Kind.COMPLETE, Told.OK] + calls[Kind.CLOSE, Told.OK]
-    report.operations = sum(times for (kind, _), times in calls.items() if kind is not Kind.PUBLISHED) + counts["reads"]
-    report.counts = dict(counts)
-    report.violations = [*broken, *(each for each in said if each not in undecided), *this.supervisor.failed]
+run_processes = partial(of_merging, kind=BranchingRun)

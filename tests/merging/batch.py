@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
@@ -12,7 +12,7 @@ from typing import Final
 
 from tests.merging.virtual import Report, simulate
 from tests.simulation.batch import on_all_cores
-from tests.simulation.stores import STORES
+from tests.simulation.stores import STORES, MakeStore
 
 CHUNK: Final = 2
 
@@ -72,10 +72,15 @@ def quiet() -> Iterator[None]:
         logging.disable(before)
 
 
-def tally(store: str, seeds: range, rule: str | None = None) -> Tally:
+Simulate = Callable[[int, MakeStore, str | None], Report]
+Task = tuple[str, range, str | None, Simulate]
+
+
+def tally(store: str, seeds: range, rule: str | None = None, simulate: Simulate = simulate) -> Tally:
     """Run some seeds in this process.
 
     :param rule: is left out.
+    :param simulate: runs one seed.
     """
     found = Tally(store, seeds.start)
     with quiet():
@@ -84,16 +89,25 @@ def tally(store: str, seeds: range, rule: str | None = None) -> Tally:
     return found
 
 
-def _tally(task: tuple[str, range, str | None]) -> Tally:
+def _tally(task: Task) -> Tally:
     return tally(*task)
 
 
-def run(store: str, first: int, operations: int, seconds: float, jobs: int, rule: str | None = None) -> Iterator[Tally]:
+def run(
+    store: str,
+    first: int,
+    operations: int,
+    seconds: float,
+    jobs: int,
+    rule: str | None = None,
+    simulate: Simulate = simulate,
+) -> Iterator[Tally]:
     """Yield tallies of seeds from ``first`` on, until so many operations or seconds are over.
 
     :param seconds: no chunk of seeds begins later.
     :param jobs: processes at a time.
     :param rule: is left out.
+    :param simulate: runs one seed.
     """
-    tasks = ((store, range(start, start + CHUNK), rule) for start in count(first, CHUNK))
+    tasks = ((store, range(start, start + CHUNK), rule, simulate) for start in count(first, CHUNK))
     return on_all_cores(_tally, tasks, operations, seconds, jobs)

@@ -31,7 +31,8 @@ def _goes_on(end: Any, known: Any, found: Sequence[Walk]) -> bool:
     return False
 
 
-RULES: Final[Mapping[str, tuple[object, str, Callable[..., object]]]] = {
+Rule = tuple[object, str, Callable[..., object]]
+RULES: Final[Mapping[str, Rule]] = {
     "walk": (upkeep, "check_walk", _walk_unchecked),
     "filter": (overlays, "_restricted", _all_origins),
     "stop": (published, "_covered", _goes_on),
@@ -40,14 +41,14 @@ RULES: Final[Mapping[str, tuple[object, str, Callable[..., object]]]] = {
 
 
 @contextmanager
-def without(rule: str | None) -> Iterator[None]:
+def without(rule: str | None, rules: Mapping[str, Rule] = RULES) -> Iterator[None]:
     """Leave a rule out, in this process.
 
-    :param rule: one of :data:`RULES`; ``None`` keeps all.
+    :param rule: one of ``rules``; ``None`` keeps all.
     """
     if rule is None:
         yield
         return
-    where, name, instead = RULES[rule]
+    where, name, instead = rules[rule]
     with patch.object(where, name, instead):
         yield

@@ -10,11 +10,11 @@ import shutil
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
@@ -105,20 +105,31 @@ def tools_of(spec: MergingSpec, url: str, name: str, role: str) -> Tools:
     )
 
 
+class Actor(Protocol):
+    """Who does one thing after another."""
+
+    def do(self) -> None:
+        """Do the next."""
+
+
 def run_process(spec: MergingSpec) -> None:
     """Be one process from its start to its end, if nobody ends it before."""
-    logging.getLogger("airflow_coordination").setLevel(logging.CRITICAL)  # what is missed here is what it is about
-    parent = os.getppid()
     with without(spec.rule):
         tools = tools_of(spec, spec.url, spec.name, spec.role)
-        actor = ROLES[spec.role](tools)
-        while (spec.directory / "running").exists() and os.getppid() == parent:
-            with suppress(*EXPECTED):
-                actor.do()
-            leave(tools.found, spec.found)
+        act(spec, ROLES[spec.role](tools), tools.found)
 
 
-def leave(found: Findings, path: Path) -> None:
+def act(spec: MergingSpec, actor: Actor, found: Findings) -> None:
+    """Let an actor act until the run, or its parent, ends; what it saw is written after each step."""
+    logging.getLogger("airflow_coordination").setLevel(logging.CRITICAL)  # what is missed here is what it is about
+    parent = os.getppid()
+    while (spec.directory / "running").exists() and os.getppid() == parent:
+        with suppress(*EXPECTED):
+            actor.do()
+        _leave(found, spec.found)
+
+
+def _leave(found: Findings, path: Path) -> None:
     """Write what was seen, so that who is killed has said it."""
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(json.dumps([found.counts, found.broken]))
@@ -133,6 +144,9 @@ class MergingRun(Run):
     """
 
     how_many: Mapping[str, int] = HOW_MANY
+    harmed: Collection[str] = ("compactor",)
+    process = staticmethod(run_process)
+    without = staticmethod(without)
 
     def __init__(self, setup: FaultyStoreSetup, directory: Path, seed: int, rule: str | None) -> None:
         self.setup, self.directory, self.seed = setup, directory, seed
@@ -142,7 +156,7 @@ class MergingRun(Run):
         for name in ("history", "found", "truth", "reading", "out"):
             (directory / name).mkdir()
         (directory / "running").touch()
-        self.supervisor = Supervisor(self.spec, random.Random(f"victims {seed}"), run_process, ("compactor",))
+        self.supervisor = Supervisor(self.spec, random.Random(f"victims {seed}"), self.process, self.harmed)
 
     def _start_all(self) -> None:
         """Start everybody, and wait until all are at work."""
@@ -181,12 +195,25 @@ class MergingRun(Run):
         found.broken += left_behind(partitions)
         return found
 
+    def model(self, histories: Iterable[Path]) -> Model:
+        """Return the model that the histories are compared with."""
+        return Model(self.settings, self.setup.behind)
+
+    @staticmethod
+    def named(calls: Counter[tuple[Kind, Told]]) -> dict[str, int]:
+        """Return, of the calls, what a report counts by name."""
+        return {
+            "endings refused": calls[Kind.COMPLETE, Told.REFUSED] + calls[Kind.CLOSE, Told.REFUSED],
+            "retracted": calls[Kind.RETRACT, Told.OK],
+            "endings": calls[Kind.COMPLETE, Told.OK] + calls[Kind.CLOSE, Told.OK],
+        }
+
 
 SECOND_EPOCH_AFTER: Final = 20
 """Faults: some seconds, and most of a run is still to come."""
 
 
-def run_processes(seconds: float, seed: int, rule: str | None = None) -> Report:
+def run_processes(seconds: float, seed: int, rule: str | None = None, kind: type[MergingRun] = MergingRun) -> Report:
     """Run processes on PostgreSQL under faults, and check what they did and saw.
 
     :param seconds: how long there are faults.
@@ -196,8 +223,8 @@ def run_processes(seconds: float, seed: int, rule: str | None = None) -> Report:
     with tempfile.TemporaryDirectory(prefix="merging-") as place:
         where = Path(tempfile.mkdtemp(prefix="merging-", dir=base))
         try:
-            with postgresql(Path(place)) as setup, without(rule):
-                this = MergingRun(setup, where, seed, rule)
+            with postgresql(Path(place)) as setup, kind.without(rule):
+                this = kind(setup, where, seed, rule)
                 report = Report(setup.version, seed)
                 try:
                     report.seconds = round(this.work(seconds), 1)
@@ -217,17 +244,13 @@ def _fill(report: Report, this: MergingRun, last: Findings) -> None:
         seen, told = json.loads(path.read_text())
         counts.update(seen)
         broken += told
-    nowhere = this.directory / "counts"
-    found = Examination(Model(this.settings, this.setup.behind), []).examine(
-        sorted((this.directory / "history").iterdir()), nowhere
-    )
+    histories = sorted((this.directory / "history").iterdir())
+    found = Examination(this.model(histories), []).examine(histories, this.directory / "counts")
     said = [str(violation) for violation in found.violations]
     undecided = [each for each in said if "it took too long to decide" in each]
     calls: Counter[tuple[Kind, Told]] = found.told
     counts["histories of partitions that took too long to decide"] = len(undecided)
-    counts["endings refused"] = calls[Kind.COMPLETE, Told.REFUSED] + calls[Kind.CLOSE, Told.REFUSED]
-    counts["retracted"] = calls[Kind.RETRACT, Told.OK]
-    counts["endings"] = calls[Kind.COMPLETE, Told.OK] + calls[Kind.CLOSE, Told.OK]
+    counts.update(this.named(calls))
     report.operations = sum(times for (kind, _), times in calls.items() if kind is not Kind.PUBLISHED) + counts["reads"]
     report.counts = dict(counts)
     report.violations = [*broken, *(each for each in said if each not in undecided), *this.supervisor.failed]

@@ -12,7 +12,6 @@ from airflow_coordination.duties.branches import showing
 from airflow_coordination.duties.branches.look import BranchLook, Change, KeyLook, look_at
 from airflow_coordination.duties.branches.selection import named
 from airflow_coordination.duties.retention import hiding
-from airflow_coordination.duties.retention.ruled import rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
@@ -191,11 +190,9 @@ def _check_restorable(coordinator: SourceCoordinator, dataset: str, interval: st
 
 def _hidden_again(coordinator: SourceCoordinator, dataset: str, found: hiding.Effect) -> list[str]:
     """Return what rules would do to what comes back."""
-    ruled, now = rules_of(coordinator, dataset), coordinator.store.now()
-    again = Counter(ruled.dropping(interval, now) for interval in found.intervals)
     return [
-        f"{ruled.named(index)} would hide {number:,} of its intervals again, as soon as rules are applied."
-        for index, number in sorted((key, value) for key, value in again.items() if key is not None)
+        f"{rule} would hide {number:,} of its intervals again, as soon as rules are applied."
+        for rule, number in hiding.hidden_again(coordinator, dataset, found)
     ]
 
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from airflow_coordination.board.models import BranchNote
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.intervals import Interval
-from airflow_coordination.planning.view.showing import unseen
+from airflow_coordination.planning.view.showing import dataset_of, of_dataset, unseen
 from airflow_coordination.planning.view.view import EMPTY, View
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.values.names import split_dataset
 
 
 def view_for(store: PartitionStore, partitions: Sequence[Partition]) -> View:
@@ -34,8 +33,7 @@ def why_unseen(view: View, head: HeadRecord, heads: Iterable[HeadRecord]) -> str
     """
     if not head.blocks:
         return "it is empty"
-    dataset = split_dataset(head.dataset)[1]
-    return unseen(view, head, [each for each in heads if split_dataset(each.dataset)[1] == dataset])
+    return unseen(view, head, of_dataset(heads, dataset_of(head)))
 
 
 def hidden_part(view: View, chunk: ChunkSums) -> str | None:

@@ -14,7 +14,7 @@ from airflow_coordination.board.showing import offering
 from airflow_coordination.board.showing.counting import BRANCHES
 from airflow_coordination.board.showing.models import BranchView, HiddenView, ViewPage
 from airflow_coordination.board.visibility import VisibleSource, open_visible
-from airflow_coordination.outputs.heads.showing import view_document, view_of
+from airflow_coordination.outputs.heads.showing import view_document
 from airflow_coordination.planning.intervals import newest_first
 from airflow_coordination.planning.unused.deleting import BUFFER, RETAIN
 from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
@@ -46,8 +46,8 @@ def view_page(user: BaseUser, connection: str, source: str, dataset: str | None)
         check_key(dataset, "dataset", MAX_DATASET_BYTES)
     with open_visible(user, connection, source) as (store, seen):
         now, document = store.now(), view_document(store, source)
-        view = view_of(document)
-        hidden = sorted(_hidden_of(view, dataset), key=lambda each: newest_first(each.interval))
+        view = View.said_by(document)
+        hidden = [each for each in view.hidden if dataset in (None, each.dataset)]
         kept = parts_of(store).documents is not None
         body = ViewPage(
             kept=kept,
@@ -121,10 +121,6 @@ def _waits_for(branch: Branch, counts: BranchCounts | None) -> str:
     if branch.retiring is not None:
         said.append("others are still being retired in it")
     return f"{', '.join(said)}."
-
-
-def _hidden_of(view: View, dataset: str | None) -> Iterable[Hidden]:
-    return (each for each in view.hidden if dataset in (None, each.dataset))
 
 
 def _hidden(store: PartitionStore, seen: VisibleSource, hidden: Hidden, now: datetime) -> HiddenView:

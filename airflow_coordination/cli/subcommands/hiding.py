@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections import Counter
 
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.duties.retention import hiding
 from airflow_coordination.duties.retention.hiding import Effect
-from airflow_coordination.duties.retention.ruled import rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.view.showing import branch_of, interval_of_head
 from airflow_coordination.protocol.remedies import command, shell_of
@@ -68,14 +66,12 @@ def meant(args: Namespace, would: str) -> bool:
 
 def _again(coordinator: SourceCoordinator, args: Namespace, effect: Effect) -> list[str]:
     """Return what rules would do to what comes back."""
-    ruled, now = rules_of(coordinator, args.dataset), coordinator.store.now()
-    found = Counter(ruled.dropping(interval, now) for interval in effect.intervals)
     shell = shell_of(coordinator.store)
     see = command("rules get", args.source, prefix=args.partition_prefix, shell=shell)
     return [
-        f"{ruled.named(index)} would hide {number} of these intervals again, as soon as rules are applied. "
+        f"{rule} would hide {number} of these intervals again, as soon as rules are applied. "
         f"Change the rules first: `{see} --dataset {args.dataset}`"
-        for index, number in sorted((key, value) for key, value in found.items() if key is not None)
+        for rule, number in hiding.hidden_again(coordinator, args.dataset, effect)
     ]
 
 

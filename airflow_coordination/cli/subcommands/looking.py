@@ -27,7 +27,7 @@ from airflow_coordination.monitoring.summaries import Line, lines, summary
 from airflow_coordination.monitoring.throughput import lately
 from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.outputs.published import published_accounting
-from airflow_coordination.planning.view.showing import unseen
+from airflow_coordination.planning.view.showing import dataset_of, of_dataset, unseen
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
@@ -40,9 +40,8 @@ from airflow_coordination.values.input_errors import InvalidInputError, shown
 from airflow_coordination.values.names import (
     agreed_prefix,
     check_limit,
-    compose_source,
     dataset_in_words,
-    split_dataset,
+    identifier_of,
     split_source,
 )
 from airflow_coordination.values.status import PartitionStatus
@@ -132,7 +131,7 @@ def _published(coordinator: SourceCoordinator, partition: Partition) -> Iterator
     heads = coordinator.store.heads(partition.source, key=partition.key, limit=MOST_HEADS)
     view = coordinator.documents.view()
     for head in heads:
-        alike = [each for each in heads if split_dataset(each.dataset)[1] == split_dataset(head.dataset)[1]]
+        alike = of_dataset(heads, dataset_of(head))
         why = unseen(view, head, alike) if head.blocks else None
         told = f"{_told(head)}; readers do not see it: {why}" if why else _told(head)
         yield {"field": f"published {dataset_in_words(head.dataset)}", "value": told}
@@ -268,7 +267,7 @@ UNKNOWN = (
 def print_advice(context: CommandContext, args: Namespace) -> None:
     """Print what follows from the tenures of a source that ended in the last day; say where too little has ended."""
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    held = owners(context.store, compose_source(args.source, coordinator.partition_prefix, "PARTITION"), HELD)
+    held = owners(context.store, identifier_of(coordinator), HELD)
     known = lately(coordinator, held.now)
     if known is None:
         say(UNKNOWN)

@@ -17,7 +17,7 @@ from airflow_coordination.monitoring.counts import Counts, foreseen
 from airflow_coordination.monitoring.owners import MOST_HELD, held_for
 from airflow_coordination.protocol.metrics import Gauge, gauged
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
-from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.names import identifier_of
 
 GAUGE: Final = "gauge"
 Labels = Mapping[str, str]
@@ -158,5 +158,5 @@ def _oldest_held(coordinator: SourceCoordinator, seen: Mapping[Gauge, int]) -> i
     """Return in whole seconds how long somebody has held a partition; nothing is read where nobody does."""
     if not seen[Gauge.ASSIGNED] + seen[Gauge.OVERDUE]:
         return 0
-    identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    identifier = identifier_of(coordinator)
     return held_for(coordinator.store, identifier) // timedelta(seconds=1)

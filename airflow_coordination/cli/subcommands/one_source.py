@@ -20,7 +20,7 @@ from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.remedies import listing, shell_of, typed
-from airflow_coordination.values.names import check_limit, compose_source
+from airflow_coordination.values.names import check_limit, identifier_of
 
 MOST: Final = 20_000
 """The most parked partitions that are looked at."""
@@ -88,9 +88,8 @@ def print_source(context: CommandContext, args: Namespace) -> None:
 
 def _told(coordinator: SourceCoordinator) -> dict[str, object]:
     store, prefix = coordinator.store, coordinator.partition_prefix
-    identifier = compose_source(coordinator.source, prefix, "PARTITION")
     counts, outlook, pause = coordinator.counts(), coordinator.looking.outlook(), coordinator.pausing.current_pause()
-    facts = dict(store.sources()).get(identifier, {})
+    facts = dict(store.sources()).get(identifier_of(coordinator), {})
     return {
         "source": coordinator.source,
         "prefix": prefix,
@@ -103,7 +102,7 @@ def _told(coordinator: SourceCoordinator) -> dict[str, object]:
         "next_due": outlook.next_due,
         "paused": outlook.paused,
         "paused_or_resumed_last": None if pause.op is None else str(pause),
-        **_working(coordinator, identifier),
+        **_working(coordinator, identifier_of(coordinator)),
     }
 
 

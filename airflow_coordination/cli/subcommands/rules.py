@@ -18,7 +18,6 @@ from airflow_coordination.duties.retention.ruled import (
     draft,
     endangered,
     endangered_by_default,
-    everybody,
     read_document,
     rules_document,
     set_rules,
@@ -29,7 +28,7 @@ from airflow_coordination.planning.rules.lint import Finding
 from airflow_coordination.planning.rules.rule import Rule
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, MAX_DOCUMENT_BYTES, Document
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import ALL
+from airflow_coordination.values.names import ALL, everybody
 
 _PAGE = 100
 

@@ -69,7 +69,7 @@ def _version(document: Document) -> Row:
     """Return a version for people; one that is corrupt, too, because this is where its error sends them."""
     view = None
     with suppress(InvalidInputError):
-        view = View.of(document.content)
+        view = View.said_by(document)
     return {
         "version": document.version,
         "at": document.at,

@@ -19,7 +19,7 @@ from airflow_coordination.monitoring.throughput import lately
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.names import identifier_of
 from airflow_coordination.values.times import Clock, SystemClock
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def watch(context: CommandContext, args: Namespace) -> None:
 
 def _held(coordinator: SourceCoordinator) -> Owners:
     """Return who holds the first few partitions."""
-    identifier = compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    identifier = identifier_of(coordinator)
     return owners(coordinator.store, identifier, OWNERS)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from airflow_coordination.duties.branches.running import branches_of, check_enabled
 from airflow_coordination.duties.branches.selection import (
     Selection,
     heads_by_key,
-    identifier_of,
     named,
     selected,
     showing,
@@ -21,14 +21,12 @@ from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.showing import branch_of
 from airflow_coordination.planning.view.view import BranchState, View
-from airflow_coordination.protocol import port
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
-from airflow_coordination.protocol.remedies import of_store, shell_of, typed
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.systems.kinesis.shards import ShardLease
 from airflow_coordination.values.errors import BranchError, PartitionUpdateError
-from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError
-from airflow_coordination.values.names import check_said
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
+from airflow_coordination.values.names import check_said, identifier_of
 from airflow_coordination.values.status import PartitionStatus
 
 MOST_TRIES: Final = 5
@@ -73,33 +71,6 @@ class Begun:
     retired: int
     interval: Interval | None = None
     never_ran: int = 0
-
-
-def check_enabled(coordinator: SourceCoordinator) -> None:
-    """Refuse while code that knows no branches may open the store: it would publish a branch into the base.
-
-    :raises SettingsError: naming the command that keeps such code out.
-    """
-    store, parts = coordinator.store, parts_of(coordinator.store)
-    if parts.enabling is None or parts.documents is None or parts.branches is None:
-        problem = "comes from elsewhere and keeps no branches"
-        raise SettingsError("store", store.description, problem, "Use a store of this package")
-    if not parts.enabling.branches_enabled():
-        command = of_store("store enable branches", shell_of(store))
-        problem = "may be opened by versions that know no branches, and would publish one at once"
-        raise SettingsError("store", store.description, problem, f"Run `{command}` when none is left of them")
-
-
-def branches_of(coordinator: SourceCoordinator) -> port.Branches:
-    """Return the part of a store that knows which partitions run in a branch.
-
-    :raises SettingsError: when it has none.
-    """
-    found = parts_of(coordinator.store).branches
-    if found is None:
-        problem = "comes from elsewhere and keeps no branches"
-        raise SettingsError("store", coordinator.store.description, problem, "Use a store of this package")
-    return found
 
 
 def look(

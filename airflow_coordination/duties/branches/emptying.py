@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.planning.view.showing import dataset_of
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.errors import BranchError, PartitionNotFoundError, PartitionUpdateError
-from airflow_coordination.values.names import split_dataset
 
 MOST_TRIES: Final = 20
 """How often a partition is taken that workers take meanwhile."""
@@ -34,7 +34,7 @@ def publish_nothing(
     if progress is not None:
         lease = coordinator.save_progress_state(lease, progress)
     heads = every_head(coordinator.store, lease.chain.partition.source, key=key)
-    coordinator.complete(lease, empty=sorted({split_dataset(head.dataset)[1] for head in heads}))
+    coordinator.complete(lease, empty=sorted({dataset_of(head) for head in heads}))
 
 
 def publish_nothing_as_seen(

@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import chain, groupby
-from typing import Any, Final
+from typing import Any
 
+from airflow_coordination.duties.branches.running import partitions_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import steadily
-from airflow_coordination.planning.view.showing import as_if_published, branch_of, hiding, newest
+from airflow_coordination.planning.view.showing import as_if_published, branch_of, by_dataset, hiding, newest
 from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import check_key, compose_source, split_dataset
+from airflow_coordination.values.names import check_key, identifier_of
 from airflow_coordination.values.status import PartitionStatus
-
-_PAGE: Final = 1_000
 
 
 class Change(StrEnum):
@@ -244,14 +243,15 @@ def look_at(
     """
     if dataset is not None:
         check_key(dataset, "dataset", MAX_DATASET_BYTES)
-    store, source = coordinator.store, compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
+    store, source = coordinator.store, identifier_of(coordinator)
 
     def read(view: View) -> BranchLook:
         with_it = as_if_published(view, number)
         branch = view.branch(number)
         assert branch is not None  # as_if_published has seen it
-        partitions = {each.key: each for each in _running(store, source, number)}  # their endings come before heads
-        looked = _Look(_without(view, branch), with_it, number, partitions)
+        partitions = {each.key: each for each in partitions_of(coordinator, number)}  # their endings come before heads
+        without = view.changed(replace(branch, state=BranchState.BEGUN))
+        looked = _Look(without, with_it, number, partitions)
         keys = tuple(each for each in looked.all(store, source) if dataset in (None, each.dataset))
         unfinished = [each.key for each in partitions.values() if each.status is not PartitionStatus.COMPLETED]
         return BranchLook(
@@ -265,22 +265,6 @@ def look_at(
         )
 
     return steadily(store, source, read)
-
-
-def _running(store: PartitionStore, source: str, number: int) -> Iterator[Partition]:
-    branches = parts_of(store).branches
-    if branches is None:
-        raise SettingsError("store", store.description, "comes from elsewhere and knows no branches", "Use another one")
-    after = None
-    while page := branches.branch_partitions(source, number, after, _PAGE):
-        yield from page
-        after = page[-1].key
-
-
-def _without(view: View, branch: Branch) -> View:
-    """Return the view in which a branch does not show."""
-    others = (replace(each, state=BranchState.BEGUN) if each is branch else each for each in view.branches)
-    return replace(view, branches=tuple(others))
 
 
 class _Look:
@@ -308,8 +292,8 @@ class _Look:
                 yield from self._of_key(key, own)
 
     def _of_key(self, key: str, heads: Sequence[HeadRecord]) -> Iterator[KeyLook]:
-        for dataset in sorted({split_dataset(head.dataset)[1] for head in heads}):
-            found = self._judged(key, dataset, [head for head in heads if split_dataset(head.dataset)[1] == dataset])
+        for dataset, its in sorted(by_dataset(heads).items()):
+            found = self._judged(key, dataset, its)
             if found is not None:
                 yield found
 

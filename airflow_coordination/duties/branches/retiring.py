@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_coordination.duties.branches.beginning import branches_of, check_enabled
 from airflow_coordination.duties.branches.emptying import publish_nothing
-from airflow_coordination.duties.branches.selection import Selection, identifier_of, selected
+from airflow_coordination.duties.branches.running import branches_of, check_enabled
+from airflow_coordination.duties.branches.selection import Selection, selected
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.viewing.branches import as_retired, retired_in
 from airflow_coordination.planning.view import changing
@@ -17,7 +17,7 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import WHY, typed
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
-from airflow_coordination.values.names import check_said
+from airflow_coordination.values.names import check_said, identifier_of
 from airflow_coordination.values.status import PartitionStatus
 
 

@@ -11,13 +11,13 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.planning.intervals import Interval, interval_of, umbrella
-from airflow_coordination.planning.view.showing import interval_of_head, newest
+from airflow_coordination.planning.view.showing import by_dataset, dataset_of, interval_of_head, newest
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.errors import PartitionNotFoundError
 from airflow_coordination.values.input_errors import InvalidInputError, shown
-from airflow_coordination.values.names import check_key, compose_source, split_dataset
+from airflow_coordination.values.names import check_key, identifier_of
 from airflow_coordination.values.times import Span
 
 PAGE: Final = 1_000
@@ -103,11 +103,6 @@ class Selection:
         return "all partitions" if self.everything else "no partitions"
 
 
-def identifier_of(coordinator: SourceCoordinator) -> str:
-    """Return the stored identifier of a source's partitions."""
-    return compose_source(coordinator.source, coordinator.partition_prefix, "PARTITION")
-
-
 def named(keys: Iterable[str]) -> str:
     """Return the first keys of some, as a text."""
     row = list(keys)
@@ -166,7 +161,7 @@ def _seen(
 ) -> Iterator[tuple[str, list[Interval]]]:
     """Yield the key of each partition that readers see rows of, with the intervals of these rows."""
     for key, heads in heads_by_key(coordinator, within):
-        shown_heads = [head for head in showing(view, heads) if dataset in (None, split_dataset(head.dataset)[1])]
+        shown_heads = [head for head in showing(view, heads) if dataset in (None, dataset_of(head))]
         intervals = [interval for head in shown_heads if (interval := interval_of_head(head)) is not None]
         if intervals:
             yield key, intervals
@@ -185,10 +180,7 @@ def heads_by_key(coordinator: SourceCoordinator, within: Span | None = None) -> 
 
 def showing(view: View, heads: Iterable[HeadRecord]) -> list[HeadRecord]:
     """Return of the head records of one partition those that readers see, and that name blocks: one of each dataset."""
-    by_dataset: dict[str, list[HeadRecord]] = {}
-    for head in heads:
-        by_dataset.setdefault(split_dataset(head.dataset)[1], []).append(head)
-    found = (newest(view, group) for group in by_dataset.values())
+    found = (newest(view, group) for group in by_dataset(heads).values())
     return [head for head in found if head is not None and head.blocks]
 
 

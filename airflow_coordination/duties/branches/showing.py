@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Final
 
-from airflow_coordination.duties.branches.beginning import MOST_TRIES, branches_of
+from airflow_coordination.duties.branches.beginning import MOST_TRIES
 from airflow_coordination.duties.branches.emptying import publish_nothing_as_seen
-from airflow_coordination.duties.branches.selection import NAMED, PAGE, heads_by_key, identifier_of, named, showing
+from airflow_coordination.duties.branches.running import branches_of, partitions_of
+from airflow_coordination.duties.branches.selection import NAMED, heads_by_key, named, showing
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.viewing.branches import retired_in
 from airflow_coordination.planning.view import changing
-from airflow_coordination.planning.view.showing import as_if_published, branch_of
+from airflow_coordination.planning.view.showing import as_if_published, branch_of, dataset_of
 from airflow_coordination.planning.view.view import Branch, BranchState, View
 from airflow_coordination.protocol.beside.documents import BranchCounts
 from airflow_coordination.protocol.partition import Partition
@@ -22,7 +23,7 @@ from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import check_said, split_dataset
+from airflow_coordination.values.names import check_said, identifier_of
 from airflow_coordination.values.status import PartitionStatus
 
 _COUNTED: Final = (BranchState.BEGUN, BranchState.PUBLISHED, BranchState.ROLLED_BACK)
@@ -109,16 +110,13 @@ class RolledBack:
 
 def status(coordinator: SourceCoordinator) -> list[BranchStatus]:
     """Return how far each branch of a source is, by number. No head record is read."""
-    view, identifier = coordinator.documents.view(), identifier_of(coordinator)
-    return [_status(coordinator, branch, identifier) for branch in view.branches]
+    return [_status(coordinator, branch) for branch in coordinator.documents.view().branches]
 
 
-def _status(
-    coordinator: SourceCoordinator, branch: Branch, identifier: str, looked: BranchCounts | None = None
-) -> BranchStatus:
+def _status(coordinator: SourceCoordinator, branch: Branch, looked: BranchCounts | None = None) -> BranchStatus:
     if branch.state not in _COUNTED:
         return BranchStatus(branch=branch, counts=BranchCounts())
-    counts = looked or branches_of(coordinator).branch_counts(identifier, branch.number)
+    counts = looked or branches_of(coordinator).branch_counts(identifier_of(coordinator), branch.number)
     return BranchStatus(branch=branch, counts=counts, waits_for=_waits_for(branch, counts) if branch.begun else "")
 
 
@@ -147,11 +145,7 @@ def one(coordinator: SourceCoordinator, number: int) -> tuple[View, BranchStatus
 
 
 def _status_in(coordinator: SourceCoordinator, view: View, number: int) -> BranchStatus:
-    branch = view.branch(number)
-    if branch is None:
-        known = ", ".join(str(each.number) for each in view.branches) or "none"
-        raise InvalidInputError("branch", number, "is not there", f"Name one of those there are: {known}")
-    return _status(coordinator, branch, identifier_of(coordinator), view.looked.counts if view.looked else None)
+    return _status(coordinator, view.existing(number), view.looked.counts if view.looked else None)
 
 
 def check_ready(coordinator: SourceCoordinator, found: BranchStatus) -> None:
@@ -182,14 +176,6 @@ def check_ready(coordinator: SourceCoordinator, found: BranchStatus) -> None:
     raise InvalidInputError("branch", branch.number, f"{problem}: {left}", remedy)
 
 
-def partitions_of(coordinator: SourceCoordinator, number: int) -> Iterator[Partition]:
-    """Yield the partitions that run in a branch, by key."""
-    part, identifier, after = branches_of(coordinator), identifier_of(coordinator), None
-    while page := part.branch_partitions(identifier, number, after, PAGE):
-        yield from page
-        after = page[-1].key
-
-
 def _unfinished(coordinator: SourceCoordinator, number: int, limit: int | None = None) -> list[Partition]:
     found: list[Partition] = []
     for each in partitions_of(coordinator, number):
@@ -211,11 +197,11 @@ def preview(coordinator: SourceCoordinator, number: int) -> Preview:
     sums: dict[str, Counter[str]] = {}
     missing = []
     for key, heads in heads_by_key(coordinator):
-        before = {split_dataset(head.dataset)[1]: head for head in showing(view, heads)}
-        after = {split_dataset(head.dataset)[1]: head for head in showing(then, heads)}
+        before = {dataset_of(head): head for head in showing(view, heads)}
+        after = {dataset_of(head): head for head in showing(then, heads)}
         for dataset in before.keys() | after.keys():
             _add_up(sums.setdefault(dataset, Counter()), before.get(dataset), after.get(dataset))
-        there = {split_dataset(head.dataset)[1] for head in heads if branch_of(head) == number}
+        there = {dataset_of(head) for head in heads if branch_of(head) == number}
         if key in inside and (left := sorted(before.keys() - there)):
             missing.append(Missing(key=key, datasets=tuple(left), seen=inside[key]))
     names = ("partitions", "rows_before", "rows_after", "bytes_before", "bytes_after")
@@ -270,7 +256,7 @@ def publish(
         check_ready(coordinator, _status_in(coordinator, view, number))
         return changing.published(view, number, view.now)
 
-    return _branch(coordinator.documents.change_view(published, by, why, number), number)
+    return coordinator.documents.change_view(published, by, why, number).existing(number)
 
 
 def _empty_missing(coordinator: SourceCoordinator, number: int, by: str, why: str) -> None:
@@ -289,12 +275,6 @@ def _empty_missing(coordinator: SourceCoordinator, number: int, by: str, why: st
 
 def _has_completed(partition: Partition) -> bool:
     return partition.status is PartitionStatus.COMPLETED
-
-
-def _branch(view: View, number: int) -> Branch:
-    found = view.branch(number)
-    assert found is not None, "it was changed just now"
-    return found
 
 
 def _checked(
@@ -369,8 +349,8 @@ def _left_behind(coordinator: SourceCoordinator, number: int, after: View, *, sh
 
 def _published_since(number: int, view: View, heads: Sequence[HeadRecord]) -> bool:
     """Return whether a partition's newest publication that counts is newer than that in the branch."""
-    in_branch = {split_dataset(head.dataset)[1]: head.token for head in heads if branch_of(head) == number}
-    now = {split_dataset(head.dataset)[1]: head.token for head in showing(view, heads)}
+    in_branch = {dataset_of(head): head.token for head in heads if branch_of(head) == number}
+    now = {dataset_of(head): head.token for head in showing(view, heads)}
     return any(now.get(dataset, 0) > token for dataset, token in in_branch.items())
 
 
@@ -388,4 +368,4 @@ def finalize(coordinator: SourceCoordinator, number: int, by: str, why: str) -> 
     def final(view: View) -> View:
         return changing.finalized(view, number, view.now)
 
-    return _branch(coordinator.documents.change_view(final, by, why), number)
+    return coordinator.documents.change_view(final, by, why).existing(number)

@@ -23,7 +23,7 @@ from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
-from airflow_coordination.values.names import DUTIES, compose_source
+from airflow_coordination.values.names import DUTIES, identifier_of
 
 log = logging.getLogger(__name__)
 
@@ -171,8 +171,8 @@ class Planner:
         try:
             for name, known in made.remembered.datasets.items():
                 if name not in before.datasets or before.datasets[name].epoch != known.epoch:
-                    kept.forget_chunks(self._identifier, name)
-            kept.put_chunks(self._identifier, list(sums(made, seen)))
+                    kept.forget_chunks(identifier_of(self.coordinator), name)
+            kept.put_chunks(identifier_of(self.coordinator), list(sums(made, seen)))
         except CoordinationError as error:
             log.warning("The sums of chunks of source %s are not kept: %s", shown(self.coordinator.source), error)
 
@@ -180,11 +180,7 @@ class Planner:
         """Remove the sums of a dataset's chunks: nothing of it is merged any more."""
         kept = parts_of(self.coordinator.store).chunks
         if kept is not None:
-            kept.forget_chunks(self._identifier, dataset)
-
-    @property
-    def _identifier(self) -> str:
-        return compose_source(self.coordinator.source, self.coordinator.partition_prefix, "PARTITION")
+            kept.forget_chunks(identifier_of(self.coordinator), dataset)
 
     def carry_out(self, tasks: Sequence[Task], by: str = COMPACT) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Reset what has merged before, as it was seen, then create what is new and refresh the payloads of the rest.

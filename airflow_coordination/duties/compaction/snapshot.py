@@ -16,11 +16,12 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.heads.standing import Standing
 from airflow_coordination.outputs.membership import locks
 from airflow_coordination.outputs.overlays import Overlays
-from airflow_coordination.outputs.published import read_overlays, source_identifier
+from airflow_coordination.outputs.published import read_overlays
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.values.names import identifier_of
 
 _TENURES: Final = 100
 """So many of the newest endings make up the digest: commits that overtake each other are not farther apart."""
@@ -91,6 +92,6 @@ def look(
 def _seen(coordinator: SourceCoordinator, dataset: str) -> Seen:
     store, source, prefix = coordinator.store, coordinator.source, coordinator.partition_prefix
     overlays = read_overlays(store, source, dataset, prefix)
-    standing = Standing(store, source_identifier(store, source, prefix), dataset)
+    standing = Standing(store, identifier_of(coordinator), dataset)
     heads = [head for page in standing.pages() for head in page]
     return Seen(overlays, heads, locks(standing.view), standing.shown)

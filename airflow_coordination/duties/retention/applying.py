@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 
 from airflow_coordination.duties.retention.ruled import Ruled, rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.enabling import check_branches_enabled
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import newest_pages, read_view
-from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.rules.choosing import choose
 from airflow_coordination.planning.view.ruling import ruled
-from airflow_coordination.planning.view.showing import hiding_interval, interval_of_head
+from airflow_coordination.planning.view.showing import dataset_of, hiding_interval, interval_of_head
 from airflow_coordination.planning.view.view import BY_RULES, Hidden, View
-from airflow_coordination.values.names import split_dataset
+from airflow_coordination.values.names import identifier_of
 
 
 @dataclass(slots=True)
@@ -97,14 +97,14 @@ def apply_rules(
 
     def changed(view: View) -> View:
         found.clear()
-        after = view
+        after, now = view, coordinator.store.now()
         for dataset, its in rules.items():
-            after, applied = _applied(coordinator, dataset, its, after)
+            after, applied = _applied(coordinator, dataset, its, after, now)
             found.append(applied)
         return after
 
     if dry_run:
-        changed(read_view(coordinator.store, _identifier(coordinator)))
+        changed(read_view(coordinator.store, identifier_of(coordinator)))
     else:
         coordinator.documents.change_view(changed, by, why)
     return found
@@ -112,17 +112,15 @@ def apply_rules(
 
 def datasets_of(coordinator: SourceCoordinator) -> list[str]:
     """Return the datasets that a source has published to, by name; reads every head record."""
-    pages = head_pages(coordinator.store, _identifier(coordinator), None)
-    return sorted({split_dataset(head.dataset)[1] for page in pages for head in page})
+    pages = head_pages(coordinator.store, identifier_of(coordinator), None)
+    return sorted({dataset_of(head) for page in pages for head in page})
 
 
-def _identifier(coordinator: SourceCoordinator) -> str:
-    return source_identifier(coordinator.store, coordinator.source, coordinator.partition_prefix)
-
-
-def _applied(coordinator: SourceCoordinator, dataset: str, rules: Ruled, view: View) -> tuple[View, Applied]:
+def _applied(
+    coordinator: SourceCoordinator, dataset: str, rules: Ruled, view: View, now: datetime
+) -> tuple[View, Applied]:
     """Return the view after the rules of one dataset, and what that does."""
-    seen, now = _seen(coordinator, dataset, view), coordinator.store.now()
+    seen = _seen(coordinator, dataset, view)
 
     def dropped(interval: Interval) -> str | None:
         index = rules.dropping(interval, now)
@@ -147,7 +145,7 @@ def _applied(coordinator: SourceCoordinator, dataset: str, rules: Ruled, view: V
 def _seen(coordinator: SourceCoordinator, dataset: str, view: View) -> _Seen:
     intervals: dict[Interval, Counted] = {}
     timeless = 0
-    for page in newest_pages(coordinator.store, _identifier(coordinator), dataset, view):
+    for page in newest_pages(coordinator.store, identifier_of(coordinator), dataset, view):
         for head in (each for each in page if each.blocks):
             if (interval := interval_of_head(head)) is None:
                 timeless += 1

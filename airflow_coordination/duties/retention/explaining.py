@@ -10,11 +10,10 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.outcomes import interval_in
 from airflow_coordination.planning.intervals import Interval, parse_interval
 from airflow_coordination.planning.rules.choosing import choose, next_change
-from airflow_coordination.planning.view.showing import hiding_interval, interval_of_head, newest
+from airflow_coordination.planning.view.showing import hiding_interval, interval_of_head, newest, of_dataset
 from airflow_coordination.planning.view.view import Hidden, View
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import split_dataset
 
 _LEFT = "left as it is"
 
@@ -71,7 +70,7 @@ def _interval(coordinator: SourceCoordinator, view: View, dataset: str, what: st
     if partition is None:
         return parse_interval("key or interval", what)
     heads = every_head(coordinator.store, partition.source, key=what)
-    shown = newest(view, (head for head in heads if split_dataset(head.dataset)[1] == dataset))
+    shown = newest(view, of_dataset(heads, dataset))
     found = (interval_of_head(shown) if shown is not None else None) or interval_in(partition)
     if found is None:
         problem, remedy = "has no interval, so that no rule says anything of it", "See `outputs set-interval`"

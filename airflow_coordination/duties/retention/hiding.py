@@ -5,14 +5,15 @@ Nothing is deleted: one document changes, however many partitions there are, and
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from airflow_coordination.duties.retention.ruled import rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.enabling import check_branches_enabled
 from airflow_coordination.outputs.heads.showing import newest_pages, steadily
-from airflow_coordination.outputs.published import source_identifier
 from airflow_coordination.planning.intervals import Interval, interval_of
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.showing import hiding, interval_of_head
@@ -20,7 +21,7 @@ from airflow_coordination.planning.view.view import BY_RULES, View
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import check_said, check_users_name
+from airflow_coordination.values.names import check_said, check_users_name, identifier_of
 
 KEPT: Final = 20
 """How many head records are kept to be shown."""
@@ -57,7 +58,7 @@ def effect_of(
     :raises InvalidInputError: what ``change`` refuses.
     """
     store = coordinator.store
-    identifier = source_identifier(store, coordinator.source, coordinator.partition_prefix)
+    identifier = identifier_of(coordinator)
 
     def read(view: View) -> Effect:
         after, effect, found = change(view), Effect(), set()
@@ -75,6 +76,17 @@ def effect_of(
         return effect
 
     return steadily(store, identifier, read)
+
+
+def hidden_again(coordinator: SourceCoordinator, dataset: str, effect: Effect) -> list[tuple[str, int]]:
+    """Return which rules of a dataset would hide again what comes back, and how many of its intervals.
+
+    :param effect: of a restore.
+    """
+    ruled, now = rules_of(coordinator, dataset), coordinator.store.now()
+    found = Counter(ruled.dropping(interval, now) for interval in effect.intervals)
+    rules = sorted((index, number) for index, number in found.items() if index is not None)
+    return [(ruled.named(index), number) for index, number in rules]
 
 
 def _count(effect: Effect, head: HeadRecord) -> None:

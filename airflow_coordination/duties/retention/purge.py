@@ -22,13 +22,13 @@ from itertools import islice
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.heads.pages import head_pages
-from airflow_coordination.outputs.published import source_identifier
+from airflow_coordination.outputs.heads.pages import head_pages, read_aside, with_aside
 from airflow_coordination.planning.periods import FIRST
 from airflow_coordination.planning.unused.deleting import Margins, Unused, deletable
 from airflow_coordination.planning.unused.emptying import Unseen, is_purged, last_change, lies_in, may_show, unseen
 from airflow_coordination.planning.view import changing
-from airflow_coordination.planning.view.view import BranchState, Hidden, View
+from airflow_coordination.planning.view.showing import branch_of, by_dataset
+from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
@@ -36,7 +36,7 @@ from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import UPKEEP, branch_dataset, check_key, check_said, split_dataset
+from airflow_coordination.values.names import UPKEEP, check_key, check_said, identifier_of
 from airflow_coordination.values.status import PartitionStatus
 
 PURGE: Final = "purge"
@@ -127,7 +127,7 @@ class _Run:
             raise InvalidInputError("source", coordinator.source, problem, "Name the source that its partitions are of")
         self._datasets = sorted({check_key(name, "dataset", MAX_DATASET_BYTES) for name in margins.datasets})
         self._coordinator, self._store, self._margins = coordinator, coordinator.store, margins
-        self._source = source_identifier(coordinator.store, coordinator.source, coordinator.partition_prefix)
+        self._source = identifier_of(coordinator)
         self._now = coordinator.store.now()
         self.upto: Final = margins.buffer.before(self._now)
         self.view = coordinator.documents.view()
@@ -203,23 +203,15 @@ class _Run:
         branches = [each.number for each in view.branches if not each.begun]
         for dataset in self._datasets:
             if branches:
-                yield from self._across(dataset, branches)
+                aside = read_aside(self._store, self._source, dataset, branches)
+                pages = head_pages(self._store, self._source, dataset)
+                yield from (heads for rows in with_aside(pages, aside) for heads in rows)
                 continue
             seen: set[str] = set()
             for interval in [each.interval for each in entries if each.dataset == dataset]:
                 for page in head_pages(self._store, self._source, dataset, interval):
                     yield from ([head] for head in page if head.key not in seen)
                     seen |= {head.key for head in page} if len(entries) > 1 else set()
-
-    def _across(self, dataset: str, branches: Iterable[int]) -> Iterator[Sequence[HeadRecord]]:
-        aside: dict[str, list[HeadRecord]] = {}
-        for number in branches:
-            for page in head_pages(self._store, self._source, branch_dataset(number, dataset)):
-                for head in page:
-                    aside.setdefault(head.key, []).append(head)
-        for page in head_pages(self._store, self._source, dataset):
-            yield from ([head, *aside.pop(head.key, ())] for head in page)
-        yield from aside.values()
 
     def _ready(self, batch: Iterable[Unseen]) -> Iterator[Partition]:
         """Yield the partitions of head records, as they are now, that a retract fits; the others are counted."""
@@ -256,18 +248,14 @@ class _Run:
 
     def _heads(self, key: str) -> list[list[HeadRecord]]:
         """Return the head records of a partition by dataset, in whatever branches."""
-        rows: dict[str, list[HeadRecord]] = {}
-        for head in every_head(self._store, self._source, key=key):
-            dataset = split_dataset(head.dataset)[1]
-            if dataset in self._datasets:
-                rows.setdefault(dataset, []).append(head)
-        return list(rows.values())
+        rows = by_dataset(every_head(self._store, self._source, key=key))
+        return [heads for dataset, heads in rows.items() if dataset in self._datasets]
 
     def tidy_up(self, by: str, why: str) -> tuple[int, int]:
         """Take out of the view what nothing is left of; return how many intervals, and how many branches."""
         view = self._coordinator.documents.view()
         gone = self._gone(view)
-        branches = [each.number for each in view.branches if self._has_left_nothing(view, each.number)]
+        branches = self._left_nothing(view)
         if not gone and not branches:
             return 0, 0
 
@@ -288,16 +276,20 @@ class _Run:
                     left = [each for each in left if not is_purged(view, each, head)]
         return left
 
-    def _has_left_nothing(self, view: View, number: int) -> bool:
-        """Return whether a branch was rolled back long ago, none of its partitions runs, and none has output in it."""
-        branch, counting = view.branch(number), parts_of(self._store).branches
-        if branch is None or branch.state is not BranchState.ROLLED_BACK or branch.changed_at > self.upto:
+    def _left_nothing(self, view: View) -> list[int]:
+        """Return the branches that were rolled back long ago, with nothing that runs or has output in them."""
+        found = {each.number for each in view.branches if self._runs_nowhere(each)}
+        for page in head_pages(self._store, self._source, None) if found else ():
+            found -= {branch_of(head) for head in page if head.blocks}
+        return sorted(found)
+
+    def _runs_nowhere(self, branch: Branch) -> bool:
+        """Return whether a branch was rolled back long ago, and none of its partitions can still end in it."""
+        counting = parts_of(self._store).branches
+        if branch.state is not BranchState.ROLLED_BACK or branch.changed_at > self.upto:
             return False
-        counts = counting.branch_counts(self._source, number) if counting else None
-        if counts is None or counts.completed < counts.partitions:
-            return False
-        pages = head_pages(self._store, self._source, None)
-        return not any(head.blocks and split_dataset(head.dataset)[0] == number for page in pages for head in page)
+        counts = counting.branch_counts(self._source, branch.number) if counting else None
+        return counts is not None and counts.completed >= counts.partitions
 
 
 def _obstacle(partition: Partition | None) -> str | None:

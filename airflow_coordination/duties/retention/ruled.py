@@ -19,7 +19,7 @@ from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, MAX_DO
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import ALL, check_users_name, compose_source, holds_partitions, split_source
+from airflow_coordination.values.names import check_users_name, everybody, holds_partitions, split_source
 
 KEEP: Final = (Rule(RuleType.LOAD_FOREVER),)
 """The default rules where nobody has said any: everything is kept (Druid: ``_default``)."""
@@ -70,11 +70,6 @@ def rules_of(coordinator: SourceCoordinator, dataset: str) -> Ruled:
     default = coordinator.documents.newest(DEFAULT_RULES, everybody(coordinator.partition_prefix))
     rules = (*own, *(KEEP if default is None else read_document(default)))
     return Ruled(rules, len(own), document.version if document else None)
-
-
-def everybody(partition_prefix: str | None) -> str:
-    """Return the stored identifier whose documents are those of all sources with this prefix."""
-    return compose_source(ALL, partition_prefix, "PARTITION")
 
 
 def read_document(document: Document | None) -> Sequence[Rule]:
@@ -179,6 +174,6 @@ def endangered_by_default(
     for identifier, _ in coordinator.store.sources():
         prefix, source, _ = split_source(identifier)
         if prefix == coordinator.partition_prefix and holds_partitions(identifier):
-            found = coordinator.documents.newest(VIEW, identifier)
-            for number, interval in endangered(rules, View.of(found.content), now) if found else ():
+            view = View.said_by(coordinator.documents.newest(VIEW, identifier))
+            for number, interval in endangered(rules, view, now):
                 yield source, number, interval

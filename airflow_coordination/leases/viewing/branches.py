@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.planning.unused.emptying import is_purged
-from airflow_coordination.planning.view.showing import branch_of, newest
+from airflow_coordination.planning.view.showing import branch_of, newest, of_dataset
 from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, View
 from airflow_coordination.protocol.beside.documents import VIEW
 from airflow_coordination.protocol.pages import every_head
@@ -25,7 +25,7 @@ from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.errors import BranchError
 from airflow_coordination.values.input_errors import InvalidInputError, shown
-from airflow_coordination.values.names import branch_dataset, split_dataset
+from airflow_coordination.values.names import branch_dataset
 from airflow_coordination.values.status import PartitionStatus
 
 _RETIRED: Final = "retired in branch"
@@ -52,8 +52,7 @@ class BranchRules:
         kept = self._documents
         if kept is None:
             return EMPTY
-        found = self._settler.repeat("read the view", lambda: kept.document(source, VIEW))
-        return View.of(found.content) if found else EMPTY
+        return View.said_by(self._settler.repeat("read the view", lambda: kept.document(source, VIEW)))
 
     def begun(self, source: str, number: int) -> View:
         """Return the view of a source, in which a branch has begun and does not show yet.
@@ -85,14 +84,16 @@ class BranchRules:
         """
         return frozenset(self.view(source).shown)
 
-    def leaves_out_notes(self, partition: Partition) -> bool:
+    def leaves_out_notes(self, partition: Partition, view: View | None = None) -> bool:
         """Return whether what a partition says to follow its ending is left out: it was done for the base long ago.
 
         So it is while its branch is begun, unless that was begun with ``then``.
+
+        :param view: where it was read already.
         """
         if partition.branch is None:
             return False
-        branch = self.view(partition.source).branch(partition.branch)
+        branch = (view or self.view(partition.source)).branch(partition.branch)
         return branch is not None and branch.begun and not branch.then
 
     def check_reset(self, seen: Partition, branch: int | None, *, out_of_branch: bool = False) -> None:
@@ -149,13 +150,16 @@ class BranchRules:
         :raises BranchError: naming the ways out.
         """
         number = retired_in(seen)
-        if number is None or not self._is_retired(self.view(seen.source), seen):
+        if number is None:
+            return
+        view = self.view(seen.source)
+        if not self._is_retired(view, seen):
             return
         problem = (
             f"it was retired in branch {number}, in which others stand for its rows: a supplier that names it again"
         )
         reset = about(shell_of(self._store), "reset", seen.source, seen.key)
-        into = f" --branch {number}" if self.stays_in(seen) is not None else ""
+        into = f" --branch {number}" if view.state_of(number) is BranchState.BEGUN else ""
         ways = f"Leave it; or `{reset}{into} --out-of-branch`, and delete it then, if nobody names it any more"
         raise BranchError(action, seen.key, f"{problem} would bring them back beside these. {ways}.")
 
@@ -209,21 +213,23 @@ class BranchRules:
             here = f"Publish branch {number} first"
         raise BranchError(Action.RESET, seen.key, f"{problem}. {here}, or {self._roll_back(seen.source, number)}.")
 
-    def check_ending(self, partition: Partition, published: Sequence[Block], heads: Mapping[str, HeadRecord]) -> None:
+    def check_ending(self, partition: Partition, published: Sequence[Block], heads: Mapping[str, HeadRecord]) -> View:
         """Refuse an ending that nobody would ever see, or that would hide what readers see.
 
         :param published: all blocks that it publishes.
         :param heads: the partition's present head records by their stored names, where it may add to them.
+        :return: the view that it was judged by; an empty one where nothing was asked.
         :raises BranchError: its branch was rolled back, or *same*.
         """
         added = list(_added(partition, published, heads))
         if partition.branch is None and not added:
-            return
+            return EMPTY
         view = self.view(partition.source)
         self._check_counts(view, partition, "end the tenure of")
         for dataset in added:
             self._check_same(view, partition, dataset, heads.values(), "end the tenure of")
             self._check_stays(view, partition, dataset, heads.values(), "end the tenure of")
+        return view
 
     def check_block(self, partition: Partition, dataset: str, mode: Mode) -> None:
         """Refuse a block whose ending would be refused, before the work for it is done.
@@ -257,7 +263,7 @@ class BranchRules:
         number = partition.branch
         if number is not None and view.state_of(number) is BranchState.BEGUN:
             return  # nobody sees what it adds to, nor what it adds, until all of it shows
-        seen = newest(view, (head for head in heads if split_dataset(head.dataset)[1] == dataset))
+        seen = newest(view, of_dataset(heads, dataset))
         if seen is None or branch_of(seen) == number:
             return
         other = branch_of(seen)

@@ -69,8 +69,7 @@ class SourceDocuments:
 
         :raises InvalidInputError: when it is corrupt.
         """
-        found = self.newest(VIEW)
-        return View.of(found.content) if found else EMPTY
+        return View.said_by(self.newest(VIEW))
 
     def change(
         self,

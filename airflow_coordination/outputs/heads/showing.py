@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final, TypeVar
 
-from airflow_coordination.outputs.heads.pages import head_pages
+from airflow_coordination.outputs.heads.pages import head_pages, read_aside, with_aside
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.view.showing import as_if_published, hiding, newest
 from airflow_coordination.planning.view.slices import Coverage, coverage
-from airflow_coordination.planning.view.view import EMPTY, View
+from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.beside.documents import ABSENT, VIEW, Document
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError
-from airflow_coordination.values.names import branch_dataset
 
 T = TypeVar("T")
 
@@ -32,17 +31,9 @@ def view_document(store: PartitionStore, identifier: str) -> Document | None:
     return None if documents is None else documents.document(identifier, VIEW)
 
 
-def view_of(document: Document | None) -> View:
-    """Return what a document says.
-
-    :raises InvalidInputError: when it is corrupt.
-    """
-    return EMPTY if document is None else View.of(document.content)
-
-
 def read_view(store: PartitionStore, identifier: str) -> View:
     """Return what readers see of a source."""
-    return view_of(view_document(store, identifier))
+    return View.said_by(view_document(store, identifier))
 
 
 def steadily(store: PartitionStore, identifier: str, read: Callable[[View], T], *, branch: int | None = None) -> T:
@@ -56,7 +47,7 @@ def steadily(store: PartitionStore, identifier: str, read: Callable[[View], T], 
     """
     before = view_document(store, identifier)
     for _ in range(MOST_LOOKS):
-        view = view_of(before)
+        view = View.said_by(before)
         found = read(view if branch is None else as_if_published(view, branch))
         after = view_document(store, identifier)
         if _version(after) == _version(before):
@@ -85,30 +76,18 @@ def newest_pages(
 ) -> Iterator[Sequence[HeadRecord]]:
     """Yield of each partition the head record of one dataset that shows unless it is hidden, page by page.
 
-    Those of branches are read before the base: what a partition publishes in between has a higher token in whichever of
-    them it is, and what it had before is still there.
-
     :param dataset: as users name it.
     :param view: from :func:`steadily`.
     :param within: those that lie elsewhere may be left out. While a branch shows they are all read: one that lies
         elsewhere may be newer than one in it.
     """
-    aside = _in_branches(store, identifier, dataset, view)
-    for page in head_pages(store, identifier, dataset, None if view.shown else within):
-        found = [newest(view, [head, *aside.pop(head.key, ())]) for head in page] if aside else page
-        yield [head for head in found if head is not None]
-    left = (newest(view, heads) for _, heads in sorted(aside.items()))
-    if rest := [head for head in left if head is not None]:
-        yield rest
-
-
-def _in_branches(store: PartitionStore, identifier: str, dataset: str, view: View) -> dict[str, list[HeadRecord]]:
-    found: dict[str, list[HeadRecord]] = {}
-    for number in view.shown:
-        for page in head_pages(store, identifier, branch_dataset(number, dataset)):
-            for head in page:
-                found.setdefault(head.key, []).append(head)
-    return found
+    aside = read_aside(store, identifier, dataset, view.shown)
+    pages = head_pages(store, identifier, dataset, None if view.shown else within)
+    if not aside:  # as mostly: what is in the base alone shows
+        yield from pages
+        return
+    for rows in with_aside(pages, aside):
+        yield [head for heads in rows if (head := newest(view, heads)) is not None]
 
 
 def covered(store: PartitionStore, identifier: str, dataset: str, within: Interval | None = None) -> Coverage:
@@ -122,13 +101,7 @@ def covered(store: PartitionStore, identifier: str, dataset: str, within: Interv
 
     def read(view: View) -> Coverage:
         newest = (head for page in newest_pages(store, identifier, dataset, view, within) for head in page)
-        return coverage(view, newest, _begun(store, identifier, dataset, view), within)
+        aside = read_aside(store, identifier, dataset, (each.number for each in view.branches if each.begun))
+        return coverage(view, newest, (head for heads in aside.values() for head in heads), within)
 
     return steadily(store, identifier, read)
-
-
-def _begun(store: PartitionStore, identifier: str, dataset: str, view: View) -> Iterator[HeadRecord]:
-    for branch in view.branches:
-        if branch.begun:
-            for page in head_pages(store, identifier, branch_dataset(branch.number, dataset)):
-                yield from page

@@ -11,13 +11,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from airflow_coordination.outputs.heads.pages import head_pages
+from airflow_coordination.outputs.heads.pages import head_pages, read_aside, with_aside
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.showing import branch_of, newest
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.values.names import branch_dataset
 from airflow_coordination.values.times import Span
 
 MOST_BY_KEY = 20
@@ -40,11 +39,7 @@ class Standing:
         """What readers see, as it was read before."""
         self.shown: dict[str, HeadRecord | None] = {}
         """What shows of each partition that has something in a branch, ``None`` = nothing: known once it was read."""
-        self._aside: dict[str, list[HeadRecord]] = {}
-        for branch in self.view.branches:
-            for page in head_pages(store, identifier, branch_dataset(branch.number, dataset)):
-                for head in page:
-                    self._aside.setdefault(head.key, []).append(head)
+        self._aside = read_aside(store, identifier, dataset, (branch.number for branch in self.view.branches))
 
     def pages(self, within: Span | None = None) -> Iterator[list[HeadRecord]]:
         """Yield what partitions have, page by page, each once; those of no block are left out.
@@ -55,10 +50,9 @@ class Standing:
             for page in head_pages(self._store, self._identifier, self._dataset, within):
                 yield [head for head in page if head.blocks]
             return
-        left = dict(self._aside)  # what a branch has may be of another time than what the base has: all are looked at
-        for page in head_pages(self._store, self._identifier, self._dataset):
-            yield self._within([[head, *left.pop(head.key, ())] for head in page], within)
-        yield self._within([heads for _, heads in sorted(left.items())], within)
+        # What a branch has may be of another time than what the base has: all are looked at.
+        for rows in with_aside(head_pages(self._store, self._identifier, self._dataset), self._aside):
+            yield self._within(rows, within)
 
     def of(self, keys: set[str]) -> Iterator[HeadRecord]:
         """Yield what some partitions have."""

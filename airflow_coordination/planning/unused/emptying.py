@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_coordination.planning.view.showing import branch_of, interval_of_head
+from airflow_coordination.planning.view.showing import branch_of, dataset_of, interval_of_head
 from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.values.names import split_dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +64,7 @@ def may_show(view: View, head: HeadRecord) -> bool:
 def lies_in(entry: Hidden, head: HeadRecord) -> bool:
     """Return whether a head record lies in a hidden interval of its dataset, whichever branch it is of."""
     interval = interval_of_head(head)
-    return (
-        interval is not None and split_dataset(head.dataset)[1] == entry.dataset and entry.interval.contains(interval)
-    )
+    return interval is not None and dataset_of(head) == entry.dataset and entry.interval.contains(interval)
 
 
 def is_purged(view: View, entry: Hidden, head: HeadRecord) -> bool:

@@ -68,7 +68,7 @@ def complete(view: View, number: int, expected: int, interval: Interval | None) 
     branch = _begun(view, number)
     if branch.retiring is not None:
         _refuse_half_retired(branch)
-    return _with(view, replace(branch, expected=expected, interval=interval or branch.interval))
+    return view.changed(replace(branch, expected=expected, interval=interval or branch.interval))
 
 
 def retiring(view: View, number: int, selection: Mapping[str, Any]) -> View:
@@ -80,7 +80,7 @@ def retiring(view: View, number: int, selection: Mapping[str, Any]) -> View:
     branch = _begun(view, number)
     if branch.retiring is not None and dict(branch.retiring) != dict(selection):
         _refuse_half_retired(branch)
-    return _with(view, replace(branch, retiring=selection, retires=True))
+    return view.changed(replace(branch, retiring=selection, retires=True))
 
 
 def retired(view: View, number: int, expected: int | None) -> View:
@@ -89,7 +89,7 @@ def retired(view: View, number: int, expected: int | None) -> View:
     :param expected: how many partitions the branch has now; ``None`` where it has not all of them yet.
     :raises InvalidInputError: when it is not begun.
     """
-    return _with(view, replace(_begun(view, number), retiring=None, expected=expected))
+    return view.changed(replace(_begun(view, number), retiring=None, expected=expected))
 
 
 def published(view: View, number: int, now: datetime) -> View:
@@ -99,7 +99,7 @@ def published(view: View, number: int, now: datetime) -> View:
 
     :raises InvalidInputError: when it is not begun, or not all of its partitions were reset into it.
     """
-    branch = _branch(view, number)
+    branch = view.existing(number)
     if branch.begun and branch.expected is None:
         problem = "has not all of its partitions yet: whoever began it was interrupted"
         _refuse(branch, problem, f"Repeat `branches begin` with --branch {number}")
@@ -113,7 +113,7 @@ def rolled_back(view: View, number: int, now: datetime) -> View:
 
     :raises InvalidInputError: when it is final, or was rolled back before.
     """
-    return _moved(view, _branch(view, number), BranchState.ROLLED_BACK, now)
+    return _moved(view, view.existing(number), BranchState.ROLLED_BACK, now)
 
 
 def finalized(view: View, number: int, now: datetime) -> View:
@@ -121,7 +121,7 @@ def finalized(view: View, number: int, now: datetime) -> View:
 
     :raises InvalidInputError: when it does not show.
     """
-    return _moved(view, _branch(view, number), BranchState.FINAL, now)
+    return _moved(view, view.existing(number), BranchState.FINAL, now)
 
 
 def forgotten(view: View, number: int) -> View:
@@ -129,7 +129,7 @@ def forgotten(view: View, number: int) -> View:
 
     :raises InvalidInputError: when it was not rolled back.
     """
-    branch = _branch(view, number)
+    branch = view.existing(number)
     if branch.state is not BranchState.ROLLED_BACK:
         _refuse(branch, "was not rolled back", "Roll it back first")
     return replace(view, branches=tuple(each for each in view.branches if each is not branch))
@@ -226,16 +226,8 @@ def check_not_hidden(view: View, head: HeadRecord, start: datetime, end: datetim
         raise InvalidInputError("interval", str(interval_of_head(moved)), problem, remedy)
 
 
-def _branch(view: View, number: int) -> Branch:
-    found = view.branch(number)
-    if found is None:
-        known = ", ".join(str(branch.number) for branch in view.branches) or "none"
-        raise InvalidInputError("branch", number, "is not there", f"Name one of those there are: {known}")
-    return found
-
-
 def _begun(view: View, number: int) -> Branch:
-    branch = _branch(view, number)
+    branch = view.existing(number)
     if not branch.begun:
         _refuse(branch, f"is {branch.state}, and not begun", "Begin another one")
     return branch
@@ -255,7 +247,7 @@ def _moved(view: View, branch: Branch, state: BranchState, now: datetime) -> Vie
         branch = replace(branch, selection={}, interval=None)
     else:
         branch = replace(branch, selection=_shortened(branch.selection))
-    return _with(view, replace(branch, state=state, changed_at=now))
+    return view.changed(replace(branch, state=state, changed_at=now))
 
 
 def _shortened(selection: Mapping[str, Any]) -> dict[str, Any]:
@@ -264,10 +256,6 @@ def _shortened(selection: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(keys, list | tuple) or len(keys) <= _KEYS_KEPT:
         return dict(selection)
     return {**selection, "keys": [*keys[:_KEYS_KEPT], f"… and {len(keys) - _KEYS_KEPT} more"]}
-
-
-def _with(view: View, branch: Branch) -> View:
-    return replace(view, branches=tuple(branch if each.number == branch.number else each for each in view.branches))
 
 
 def _refuse(branch: Branch, problem: str, remedy: str) -> Never:

@@ -39,6 +39,27 @@ def branch_of(head: HeadRecord) -> int | None:
     return split_dataset(head.dataset)[0]
 
 
+def dataset_of(head: HeadRecord) -> str:
+    """Return the dataset that a head record is of, as users name it."""
+    return split_dataset(head.dataset)[1]
+
+
+def of_dataset(heads: Iterable[HeadRecord], dataset: str) -> list[HeadRecord]:
+    """Return the head records of a dataset, in the base and in any branches.
+
+    :param dataset: as users name it.
+    """
+    return [head for head in heads if dataset_of(head) == dataset]
+
+
+def by_dataset(heads: Iterable[HeadRecord]) -> dict[str, list[HeadRecord]]:
+    """Return head records by the datasets that they are of, each in the base and in any branches."""
+    found: dict[str, list[HeadRecord]] = {}
+    for head in heads:
+        found.setdefault(dataset_of(head), []).append(head)
+    return found
+
+
 def interval_of_head(head: HeadRecord) -> Interval | None:
     """Return of which time the rows of a head record are, ``None`` where nobody has said."""
     if head.interval_start is None or head.interval_end is None:
@@ -53,7 +74,7 @@ def hiding(view: View, head: HeadRecord) -> Hidden | None:
     uncover the old one (Druid 8853). One without an interval is always visible.
     """
     interval = interval_of_head(head)
-    return None if interval is None else hiding_interval(view, split_dataset(head.dataset)[1], interval)
+    return None if interval is None else hiding_interval(view, dataset_of(head), interval)
 
 
 def hiding_interval(view: View, dataset: str, interval: Interval) -> Hidden | None:
@@ -97,10 +118,8 @@ def as_if_published(view: View, number: int) -> View:
     """
     branch = view.branch(number)
     if branch is None or branch.state is BranchState.ROLLED_BACK:
-        known = ", ".join(str(each.number) for each in view.branches) or "none"
         problem = "was rolled back" if branch or 0 < number < view.next_number else "is not there"
-        raise InvalidInputError("branch", number, problem, f"Name one of those there are: {known}")
+        raise InvalidInputError("branch", number, problem, f"Name one of those there are: {view.named}")
     if branch.shows:
         return view
-    others = (replace(each, state=BranchState.PUBLISHED) if each is branch else each for each in view.branches)
-    return replace(view, branches=tuple(others))
+    return view.changed(replace(branch, state=BranchState.PUBLISHED))

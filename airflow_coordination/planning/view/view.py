@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
 from airflow_coordination.planning.intervals import Interval, interval_of
-from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, Looked
+from airflow_coordination.protocol.beside.documents import MAX_DOCUMENT_BYTES, Document, Looked
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
 
@@ -159,6 +159,26 @@ class View:
         """Return a branch; ``None`` for one that there is not, or that was rolled back and forgotten."""
         return next((branch for branch in self.branches if branch.number == number), None)
 
+    def existing(self, number: int) -> Branch:
+        """Return a branch that is there.
+
+        :raises InvalidInputError: naming those there are.
+        """
+        found = self.branch(number)
+        if found is None:
+            raise InvalidInputError("branch", number, "is not there", f"Name one of those there are: {self.named}")
+        return found
+
+    @property
+    def named(self) -> str:
+        """The numbers of its branches, as a text."""
+        return ", ".join(str(branch.number) for branch in self.branches) or "none"
+
+    def changed(self, branch: Branch) -> View:
+        """Return the view with a branch in the place of the one that had its number."""
+        others = (branch if each.number == branch.number else each for each in self.branches)
+        return replace(self, branches=tuple(others))
+
     def state_of(self, number: int) -> BranchState:
         """Return how far a branch is; what the view does not know was rolled back."""
         branch = self.branch(number)
@@ -182,6 +202,14 @@ class View:
             remedy = "Hide longer intervals, purge what is hidden and what was rolled back, begin larger branches"
             raise InvalidInputError("view", named, problem, remedy)
         return text
+
+    @classmethod
+    def said_by(cls, document: Document | None) -> View:
+        """Return the view that a version of its document says; an empty one where there is none.
+
+        :raises InvalidInputError: as :meth:`of`.
+        """
+        return EMPTY if document is None else cls.of(document.content)
 
     @classmethod
     def of(cls, text: str | None) -> View:

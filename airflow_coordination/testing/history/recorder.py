@@ -32,7 +32,7 @@ from airflow_coordination.values.documents import encode_progress
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.names import identifier_of
 
 T = TypeVar("T")
 Result = dict[str, Any]
@@ -280,7 +280,7 @@ class RecordedCoordinator:
         one = self.coordinator
 
         def read() -> dict[str, tuple[str, ...]]:
-            heads = every_head(one.store, compose_source(one.source, one.partition_prefix, "PARTITION"), key=key)
+            heads = every_head(one.store, identifier_of(one), key=key)
             return {head.dataset: tuple(block.digest for block in head.blocks) for head in heads}
 
         return self._told(self._call(Kind.PUBLISHED, key), read, lambda found: {"published": found})
@@ -288,15 +288,14 @@ class RecordedCoordinator:
     def shown(self, dataset: str) -> dict[str, tuple[str, ...]]:
         """Return the digests of what readers see of a dataset, by partition."""
         one = self.coordinator
-        identifier = compose_source(one.source, one.partition_prefix, "PARTITION")
 
         def read(view: View) -> Result:
-            pages = shown_pages(one.store, identifier, dataset, view)
+            pages = shown_pages(one.store, identifier_of(one), dataset, view)
             heads = {head.key: tuple(block.digest for block in head.blocks) for page in pages for head in page}
             return {**said(view), "published": heads}
 
         made = self._call(Kind.SHOWN, given={"dataset": dataset})
-        found = self._told(made, lambda: steadily(one.store, identifier, read), lambda found: found)
+        found = self._told(made, lambda: steadily(one.store, identifier_of(one), read), lambda found: found)
         return dict(found["published"])
 
     def change_view(self, call: Callable[[str], T], what: str) -> T:

@@ -46,7 +46,7 @@ class Views:
             perhaps = [made.invoked for made in mine or changes if _may_have_written(made, each.version)]
             since = min((made.answered for made in known), default=NEVER)
             first = max(min(perhaps, default=0.0), self.versions[-1].perhaps_since)
-            self.versions.append(Version(each.version, View.of(each.content), first, since))
+            self.versions.append(Version(each.version, View.said_by(each), first, since))
 
     def during(self, made: Operation) -> View | None:
         """Return the view that was in force during all of a call, ``None`` where that is not sure."""

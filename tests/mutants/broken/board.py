@@ -145,7 +145,7 @@ MUTANTS = (
     Mutant(
         "stored names are datasets",
         "board.datasets",
-        "{split_dataset(head.dataset)[1] for head in heads}",
+        "{dataset_of(head) for head in heads}",
         "{head.dataset for head in heads}",
         "what a branch has published is listed as a dataset that nobody has named",
         _board("test_showing.py::test_stored_names_are_no_datasets"),

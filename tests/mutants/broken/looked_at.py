@@ -41,7 +41,7 @@ MUTANTS = (
     Mutant(
         "a branch that shows is compared with itself",
         "duties.branches.look",
-        "looked = _Look(_without(view, branch), with_it, number, partitions)",
+        "looked = _Look(without, with_it, number, partitions)",
         "looked = _Look(view, with_it, number, partitions)",
         "S22: nobody learns what a roll back would change",
         _look("it_says_what_publication_then_shows"),

@@ -91,8 +91,8 @@ MUTANTS = (
     Mutant(
         "a branch is forgotten while its partitions run",
         _PURGE,
-        "        if counts is None or counts.completed < counts.partitions:\n",
-        "        if counts is None:\n",
+        "        return counts is not None and counts.completed >= counts.partitions\n",
+        "        return counts is not None\n",
         "what such a partition publishes late stays for ever",
         _purge("test_a_branch_is_not_forgotten_while_a_partition_of_it_may_still_end"),
     ),

@@ -31,7 +31,14 @@ from airflow_coordination.stores.dynamodb.keys import (
     combination,
 )
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import ALL, DUTIES, UPKEEP, compose_merged, compose_source, holds_partitions
+from airflow_coordination.values.names import (
+    DUTIES,
+    UPKEEP,
+    compose_merged,
+    compose_source,
+    everybody,
+    holds_partitions,
+)
 from airflow_coordination.values.status import PartitionStatus
 
 _ACCOUNT: Final = re.compile(r"[0-9]{12}")
@@ -168,7 +175,7 @@ def narrowed(
     others = list(_beside(role, source, partition_prefix))
     worked = [one for one in others if holds_partitions(one)]
     parts = [belonging(one, kind) for one in (*own, *worked) for kind in _BESIDE]
-    everybodys = belonging(compose_source(ALL, partition_prefix, "PARTITION"), LARGE)
+    everybodys = belonging(everybody(partition_prefix), LARGE)
     waiting = [key for one in (own[0], *worked) for key in _waiting(one)]
     return [
         _under(work, [*own, *parts, *others]),

@@ -11,6 +11,7 @@ import pytest
 
 from airflow_coordination.duties.branches import beginning, showing
 from airflow_coordination.duties.branches.beginning import begin, look
+from airflow_coordination.duties.branches.running import partitions_of
 from airflow_coordination.duties.branches.selection import Selection
 from airflow_coordination.duties.branches.showing import (
     finalize,
@@ -159,7 +160,7 @@ def test_a_beginning_that_is_gone_on_with_takes_no_other_partitions(month: Month
 
 
 def publish_all(month: Month, number: int) -> None:
-    for each in list(showing.partitions_of(month.c, number)):
+    for each in list(partitions_of(month.c, number)):
         month.work(each.key, [f"{each.key} new"])
     publish(month.c, number, *WHO)
 
@@ -411,7 +412,7 @@ def test_publishing_asks_the_same_few_things_however_much_there_is(tmp_path: Pat
         month = Month(store, tmp_path / str(len(days)))
         month.filled(*days)
         begin(month.c, ALL, *WHO)
-        for each in list(showing.partitions_of(month.c, 1)):
+        for each in list(partitions_of(month.c, 1)):
             month.work(each.key, ["new"])
         store.calls.clear()
         publish(month.c, 1, *WHO)
