@@ -115,6 +115,11 @@ def parse_period(name: str, text: object, *, zero: bool = True, negative: bool =
     return found
 
 
+def written(duration: timedelta) -> str:
+    """Return a duration as ISO 8601 has it; :func:`parse_period` reads it."""
+    return str(_isodate().duration_isoformat(duration))
+
+
 def _refusal(text: object) -> tuple[str, str]:
     """Return what is wrong with a text, and what to do: Druid's users write all of these."""
     if not isinstance(text, str):
