@@ -16,6 +16,10 @@ VIEW: Final = "view"
 """The name of the document that says what readers see of a source."""
 DEFAULT_RULES: Final = "rules/_default"
 """The name of the document of the rules that come after those of each dataset: one of all sources with a prefix."""
+LOCATIONS: Final = "locations"
+"""The name of the document that says where copies may lie: one of all sources with a prefix."""
+LOST_LOCATIONS: Final = "locations/lost"
+"""The name of the document that says which of them cannot be read, and since when: one of all sources with a prefix."""
 MAX_DOCUMENT_BYTES: Final = 64 * 1024
 MAX_NAME_BYTES: Final = 300
 ABSENT: Final = 0

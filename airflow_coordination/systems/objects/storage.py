@@ -207,6 +207,17 @@ def list_directories(address: str) -> list[str]:
     return sorted(posixpath.relpath(name, path) for name in directories if name != path)
 
 
+def is_there(address: str) -> bool:
+    """Return whether there is a file, or a directory with something in it, where the storage has no empty ones.
+
+    :raises OutputError: when the storage cannot be used.
+    """
+    filesystem, path = opened(address)
+    with wrapped("look for a directory", address):
+        filesystem.invalidate_cache(path)
+        return bool(filesystem.exists(path))
+
+
 def delete(address: str) -> None:
     """Delete a file or a directory with all that is below it; no error if it is gone.
 
