@@ -59,17 +59,22 @@ class BranchRecorder(RecordedCoordinator):
 
 
 class KnownViews(Views):
-    """What the view said, looked up once for each call: a search asks again and again."""
+    """What the view said, looked up once for each time: a search asks again and again.
+
+    Kept by what the answer depends on, the times of a call. Not by the call itself: a long history is read in parts,
+    and calls of one part may stand in memory where those of the part before did.
+    """
 
     def __init__(self, documents: Iterable[Document], operations: Sequence[Operation]) -> None:
         super().__init__(documents, operations)
-        self._during: dict[int, View | None] = {}
+        self._during: dict[tuple[float, float], View | None] = {}
 
     def during(self, made: Operation) -> View | None:
         """Return the view that was in force during all of a call, ``None`` where that is not sure."""
-        if id(made) not in self._during:
-            self._during[id(made)] = super().during(made)
-        return self._during[id(made)]
+        time = made.invoked, made.answered
+        if time not in self._during:
+            self._during[time] = super().during(made)
+        return self._during[time]
 
 
 class Commands:

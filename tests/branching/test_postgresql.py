@@ -12,7 +12,6 @@ pytestmark = [
     pytest.mark.slow,
     pytest.mark.timed,
     pytest.mark.timeout(600),
-    pytest.mark.long,  # its history does not know all calls yet that commands make themselves: it sees an S5 in them
 ]
 
 SECONDS = 10

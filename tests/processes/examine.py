@@ -24,7 +24,11 @@ from airflow_coordination.testing.history import (
     read_logs,
     the_global_state_grows,
 )
-from airflow_coordination.testing.history.check import each_partition_is_linearizable, nothing_is_forgotten_early
+from airflow_coordination.testing.history.check import (
+    branches_show_whole,
+    each_partition_is_linearizable,
+    nothing_is_forgotten_early,
+)
 from airflow_coordination.testing.history.operations import GRANTS
 
 SHARES: Final = 32
@@ -120,6 +124,7 @@ class Examination:
             made.number = number
         self.findings.partitions += len({made.key for made in operations})
         self.findings.violations += nothing_is_forgotten_early(operations)
+        self.findings.violations += branches_show_whole(operations, self._model.views)
         self.findings.violations += each_partition_is_linearizable(operations, self._model)
 
     def _across(self) -> Iterator[Violation]:
