@@ -106,18 +106,7 @@ class History:
 
     def step(self) -> None:
         """Do one thing that people or workers do; what is refused is refused."""
-        weights = {
-            "publish": 6,
-            "hide": 4,
-            "restore": 2,
-            "purge": 5,
-            "time": 6,
-            "begin": 2,
-            "show": 2,
-            "back": 1,
-            "final": 2,
-        }
-        name = self.random.choices(list(weights), list(weights.values()))[0]
+        name = self.random.choices(list(OFTEN), list(OFTEN.values()))[0]
         with suppress(InvalidInputError, PartitionUpdateError, PartitionNotOwnedError):
             getattr(self, name)()
         self.look()
@@ -161,7 +150,7 @@ class History:
             self.store.history = self if self.purging else None
 
     def meanwhile(self) -> None:
-        """Let others go on while a purger is stopped; they are not stopped themselves, but for another purger."""
+        """Let others go on while a purger is stopped, among them another one; after that they are stopped, too."""
         if self.random.random() < 0.08 and self.purging < 2:
             self.store.history = None
             for _ in range(self.random.randrange(1, 5)):

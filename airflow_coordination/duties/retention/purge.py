@@ -6,6 +6,9 @@ partition as it was seen, narrowed to them. The order of reads makes that safe: 
 then the view. A head record that is to go keeps its interval in the view. So if it is still there when the view is
 read, and the partition has not changed when the retract comes, readers have not seen it in between.
 
+Margins are counted from when the store has written what hides something, not from when somebody was about to
+(:mod:`~airflow_coordination.duties.retention.surely`).
+
 Files are left to the collector, whose own margin lets readers finish who have begun before.
 
 Source: Druid, ``KillUnusedSegments``: off by default, two margins, the oldest first, a list of what may be deleted.
@@ -21,6 +24,7 @@ from heapq import nsmallest
 from itertools import islice
 from typing import Final
 
+from airflow_coordination.duties.retention.surely import surely, view_at
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.heads.pages import head_pages, read_aside, with_aside
 from airflow_coordination.planning.periods import FIRST
@@ -28,7 +32,7 @@ from airflow_coordination.planning.unused.deleting import Margins, Unused, delet
 from airflow_coordination.planning.unused.emptying import Unseen, is_purged, last_change, lies_in, may_show, unseen
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.showing import branch_of, by_dataset
-from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
+from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, Hidden, View
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
@@ -130,13 +134,19 @@ class _Run:
         self._source = identifier_of(coordinator)
         self._now = coordinator.store.now()
         self.upto: Final = margins.buffer.before(self._now)
-        self.view = coordinator.documents.view()
+        view = coordinator.documents.view()
+        self._then = view_at(coordinator, self.upto) if _has_old(view, self.upto) else EMPTY
+        self.view = self._surely(view)
         self.skipped: Counter[str] = Counter()
+
+    def _surely(self, view: View) -> View:
+        """Return a view in which nothing is older than the store knows of it."""
+        return surely(view, self._then, self._now)
 
     def plan(self) -> ToPurge:
         """Return the oldest head records that may go and that a retract fits, and the intervals to mark for them."""
         due, filled = self._due()
-        after = changing.purging(self.view, due, self.upto)
+        after = changing.purging(self.view, due, self.upto, self._then.shown)
         heads: list[Unseen] = []
         for batch in _batches(self._candidates(after)):
             ready = {partition.key for partition in self._ready(batch)}
@@ -176,7 +186,7 @@ class _Run:
         def change(view: View) -> View:
             nonlocal marked
             marked = sum(each in marks for each in view.hidden)
-            return changing.purging(view, marks, self.upto)
+            return changing.purging(view, marks, self.upto, self._then.shown)
 
         if marks:
             self._coordinator.documents.change_view(change, by, why)
@@ -227,7 +237,7 @@ class _Run:
         """Empty head records, each judged once more by what is read now; return how many were."""
         wanted = {(each.head.key, each.head.dataset) for each in batch}
         read = [(partition, self._heads(partition.key)) for partition in self._ready(batch)]
-        view = self._coordinator.documents.view()
+        view = self._surely(self._coordinator.documents.view())
         emptied = 0
         for partition, heads in read:
             found = [each for row in heads for each in self._judged(view, row)]
@@ -253,7 +263,7 @@ class _Run:
 
     def tidy_up(self, by: str, why: str) -> tuple[int, int]:
         """Take out of the view what nothing is left of; return how many intervals, and how many branches."""
-        view = self._coordinator.documents.view()
+        view = self._surely(self._coordinator.documents.view())
         gone = self._gone(view)
         branches = self._left_nothing(view)
         if not gone and not branches:
@@ -290,6 +300,12 @@ class _Run:
             return False
         counts = counting.branch_counts(self._source, branch.number) if counting else None
         return counts is not None and counts.completed >= counts.partitions
+
+
+def _has_old(view: View, upto: datetime) -> bool:
+    """Return whether a view says of anything that margins may be over: then it is looked up whether that is so."""
+    hidden = any(not each.purging and each.since <= upto for each in view.hidden)
+    return hidden or any(each.state in _OVER and each.changed_at <= upto for each in view.branches)
 
 
 def _obstacle(partition: Partition | None) -> str | None:

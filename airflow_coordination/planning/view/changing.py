@@ -5,7 +5,7 @@ Whoever writes the result names the version it was made from, so that two change
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final, Never
@@ -174,7 +174,7 @@ def restored(view: View, dataset: str, interval: Interval) -> View:
     return replace(view, hidden=tuple(each for each in view.hidden if each not in touched))
 
 
-def purging(view: View, entries: Iterable[Hidden], upto: datetime) -> View:
+def purging(view: View, entries: Iterable[Hidden], upto: datetime, showed: Collection[int] | None = None) -> View:
     """Return the view in which some hidden intervals are being deleted, from which there is no way back.
 
     What is deleted is fixed here, for whoever does it: what was published up to a moment, in the base and in the
@@ -183,9 +183,11 @@ def purging(view: View, entries: Iterable[Hidden], upto: datetime) -> View:
     :param entries: as they were seen; one that was restored meanwhile, even if it was hidden again, stays as it is.
     :param upto: that moment. It lies before the time in which these entries were looked at, by the buffer: so nothing
         is published unseen that is to be deleted.
+    :param showed: the branches that showed at that moment; ``None``: those that say so.
     """
     marked = list(entries)
-    shown = tuple(each.number for each in view.branches if each.shows and (each.shown_at or each.changed_at) <= upto)
+    counted = [each for each in view.branches if each.shows and (showed is None or each.number in showed)]
+    shown = tuple(each.number for each in counted if (each.shown_at or each.changed_at) <= upto)
 
     def mark(each: Hidden) -> Hidden:
         if each.purging or each not in marked:

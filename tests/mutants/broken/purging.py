@@ -5,10 +5,15 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _EMPTYING, _PURGE, _CHANGING = "planning.unused.emptying", "duties.retention.purge", "planning.view.changing"
+_SURELY = "duties.retention.surely"
 
 
 def _purge(test: str) -> Tested:
     return Tested(f"tests/unit/duties/test_purge.py::{test}")
+
+
+def _beside(test: str) -> Tested:
+    return Tested(f"tests/unit/duties/test_purge_beside.py::{test}")
 
 
 def _pure(test: str) -> Tested:
@@ -111,6 +116,30 @@ MUTANTS = (
         "        if entry is None or not entry.purging:\n            continue\n",
         "S23: what comes into a hidden interval that way has no margin",
         _purge("test_s23_no_interval_is_set_of_what_is_hidden_or_would_be"),
+    ),
+    Mutant(
+        "what was hidden by who was stopped counts from when they began",
+        _SURELY,
+        "        return each if each.purging or each in then.hidden else replace(each, since=now)\n",
+        "        return each\n",
+        "S23: nobody has time to restore what readers saw a moment ago",
+        _beside("test_s23_who_was_stopped_before_hiding_for_longer_than_the_buffer_leaves_time_to_restore"),
+    ),
+    Mutant(
+        "a branch that was over late counts from when somebody was about to end it",
+        _SURELY,
+        "        return each if same else replace(each, changed_at=now)\n",
+        "        return each\n",
+        "S23: readers are at what they saw a moment ago",
+        _beside("test_s23_who_was_stopped_before_a_branch_was_over_for_longer_than_the_buffer_takes_it_from_no_reader"),
+    ),
+    Mutant(
+        "a mark names branches by what they say of themselves",
+        _PURGE,
+        "            return changing.purging(view, marks, self.upto, self._then.shown)\n",
+        "            return changing.purging(view, marks, self.upto)\n",
+        "S23: what a branch has brought a moment ago goes",
+        _beside("test_s23_what_a_branch_brings_between_plan_and_mark_has_its_buffer"),
     ),
     Mutant(
         "a dry run tells what goes anyhow",
