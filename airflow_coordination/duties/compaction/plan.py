@@ -116,6 +116,7 @@ def plan(
     slots: CompactionSlots,
     remembered: Remembered,
     period: timedelta = _PERIOD,
+    available: int | None = None,
 ) -> Plan:
     """Return what a run does.
 
@@ -124,6 +125,7 @@ def plan(
     :param slots: how many groups may be claimable or held.
     :param remembered: what the run before has left.
     :param period: from one run to the next, for groups that have failed.
+    :param available: how many groups may begin, where that is decided for several sources; else by the slots.
     :raises InvalidInputError: when two configurations are for one dataset, or one is too long for a payload.
     """
     wanted = by_dataset(configs)
@@ -131,9 +133,9 @@ def plan(
     datasets = [_Planned(config, known[name].epoch, seen.datasets[name]) for name, config in wanted.items()]
     found = search(Dataset(one.config, one.heads, one.locked) for one in datasets)
     tasks = [task for one in datasets for task in one.tasks(found)]
-    tasks.sort(key=lambda task: (*newest_first(task.work.chunk), task.work.dataset, task.key))
-    busy = sum(_is_busy(group, seen) for group in seen.groups.values())
-    available = slots.available(seen.places, busy)
+    tasks.sort(key=order)
+    if available is None:
+        available = slots.available(seen.places, busy_in(seen))
     judge = _Judge(seen, remembered, period)
     judged = _limited([judge.judged(task) for task in tasks], available)
     return Plan(
@@ -165,6 +167,16 @@ def _known(name: str, config: CompactionConfig, seen: Snapshot, remembered: Reme
     same = before is not None and before.chunking == config.chunking
     epoch = max(before.epoch if before else 0, newest)
     return Known(epoch if same else epoch + 1, config.to_json(), config.chunking)
+
+
+def busy_in(seen: Snapshot) -> int:
+    """Return how many groups of a source take a slot."""
+    return sum(_is_busy(group, seen) for group in seen.groups.values())
+
+
+def order(task: Task) -> tuple[bool, object]:
+    """Return the order in which tasks get slots: what has failed last, then the newest chunk first."""
+    return _has_failed(task), (*newest_first(task.work.chunk), task.work.dataset, task.key)
 
 
 def _is_busy(group: Partition, seen: Snapshot) -> bool:

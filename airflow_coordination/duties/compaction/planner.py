@@ -51,6 +51,22 @@ class Planned:
     rival_until: datetime | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a run plans from.
+
+    :param configs: how datasets are compacted.
+    :param remembered: what the run before has left.
+    :param seen: the source as it was read.
+    :param lease: the planner's, under which it was read; ``None`` of a look that changes nothing.
+    """
+
+    configs: Sequence[CompactionConfig]
+    remembered: Remembered
+    seen: Snapshot
+    lease: Lease | None = None
+
+
 class Planner:
     """Plans the compaction of one source.
 
@@ -87,7 +103,7 @@ class Planner:
 
     def snapshot(self, datasets: Iterable[str]) -> Snapshot:
         """Read everything of some datasets."""
-        return look(self.coordinator, self.groups, datasets, newest_tenures(self.coordinator))
+        return self._read(datasets, newest_tenures(self.coordinator))
 
     def look(self, configs: Iterable[CompactionConfig] | None = None) -> Plan:
         """Return what a run would do now, and do nothing.
@@ -96,8 +112,8 @@ class Planner:
         :raises InvalidInputError: when there are none, or two for one dataset.
         :raises OutputError: when the manifest of an overlay is missing or was changed.
         """
-        chosen = self.configs() if configs is None else list(by_dataset(configs).values())
-        return self._plan(chosen, self.remembered(), newest_tenures(self.coordinator))
+        chosen = by_dataset(self.configs() if configs is None else configs)
+        return self.planned(self.looked(chosen))
 
     def run(self, configs: Iterable[CompactionConfig], *, full: bool = False) -> Planned:
         """Plan under the lease, and make groups claimable.
@@ -112,12 +128,17 @@ class Planner:
         :raises PartitionNotOwnedError: when the planner's lease was lost meanwhile.
         """
         wanted = by_dataset(configs)
-        if not full and not self._is_news(self.remembered(), wanted):
+        if not full and not self.is_news(wanted):
             log.info("Source %s: nothing new to compact.", shown(self.coordinator.source))
             return Planned()
         with self.leased() as lease:
             if lease is not None:
-                return self._run_leased(lease, wanted, full)
+                prepared = self.prepared(lease, wanted, full=full)
+                return Planned() if prepared is None else self.carried_out(prepared)
+        return self.of_rival()
+
+    def of_rival(self) -> Planned:
+        """Return who plans at this moment."""
         found = self.duties.partition(self.key)
         return Planned(rival=found.owner if found else None, rival_until=found.ownership_timeout if found else None)
 
@@ -136,29 +157,63 @@ class Planner:
                 with suppress(CoordinationError):  # it ends by itself; what was planned, or is the matter, counts more
                     self.duties.give_up(lease)
 
-    def _is_news(self, remembered: Remembered, configs: Mapping[str, CompactionConfig]) -> bool:
-        history = newest_tenures(self.coordinator)
+    def is_news(self, configs: Mapping[str, CompactionConfig]) -> bool:
+        """Return whether everything has to be looked at; three requests.
+
+        :param configs: how datasets are compacted, by their names.
+        """
+        return self._is_news(self.remembered(), configs, newest_tenures(self.coordinator))
+
+    def _is_news(self, remembered: Remembered, configs: Mapping[str, CompactionConfig], history: str | None) -> bool:
         return remembered.is_news(history, configs, self.coordinator.store.now())
 
-    def _run_leased(self, lease: Lease, configs: Mapping[str, CompactionConfig], full: bool) -> Planned:
+    def prepared(self, lease: Lease, configs: Mapping[str, CompactionConfig], *, full: bool = False) -> Looked | None:
+        """Read everything that a run plans from; ``None`` where another planner was faster, and nothing is new.
+
+        :param lease: of :meth:`leased`.
+        :param configs: how datasets are compacted, by their names.
+        :param full: look at everything, whatever the history says.
+        :raises OutputError: when the manifest of an overlay is missing or was changed.
+        """
         remembered = Remembered.from_json(lease.partition.progress_state)
         history = newest_tenures(self.coordinator)
-        if not full and not remembered.is_news(history, configs, self.coordinator.store.now()):
-            return Planned()  # another planner was faster
-        made = self._plan(list(configs.values()), remembered, history, keeps=True)
+        if not full and not self._is_news(remembered, configs, history):
+            return None
+        return Looked(list(configs.values()), remembered, self._read(configs, history), lease)
+
+    def looked(self, configs: Mapping[str, CompactionConfig]) -> Looked:
+        """Read what a run would plan from, without a lease.
+
+        :param configs: how datasets are compacted, by their names.
+        :raises OutputError: when the manifest of an overlay is missing or was changed.
+        """
+        remembered = self.remembered()
+        return Looked(list(configs.values()), remembered, self.snapshot(configs))
+
+    def planned(self, prepared: Looked, available: int | None = None) -> Plan:
+        """Return what a run would do with what was read.
+
+        :param available: how many groups may begin; as many as the planner's own slots allow if left out.
+        """
+        slots = self._slots or prepared.remembered.slots
+        return plan(prepared.seen, prepared.configs, slots, prepared.remembered, self._period, available)
+
+    def carried_out(self, prepared: Looked, available: int | None = None) -> Planned:
+        """Make groups claimable, and remember what the next run needs to know.
+
+        :param available: as for :meth:`planned`.
+        :raises PartitionNotOwnedError: when the planner's lease was lost meanwhile.
+        """
+        made = self.planned(prepared, available)
+        self._keep_sums(made, prepared.seen, prepared.remembered)
         begun, moved = self.carry_out(made.begins)
-        kept = made.remembered
-        self.duties.save_progress_state(lease, _with_others(kept, remembered).to_json())
+        kept = _with_others(made.remembered, prepared.remembered)
+        if prepared.lease is not None:
+            self.duties.save_progress_state(prepared.lease, kept.to_json())
         return Planned(plan=made, begun=begun, moved=moved)
 
-    def _plan(
-        self, configs: list[CompactionConfig], remembered: Remembered, history: str | None, *, keeps: bool = False
-    ) -> Plan:
-        seen = look(self.coordinator, self.groups, [config.dataset for config in configs], history)
-        made = plan(seen, configs, self._slots or remembered.slots, remembered, self._period)
-        if keeps:
-            self._keep_sums(made, seen, remembered)
-        return made
+    def _read(self, datasets: Iterable[str], history: str | None) -> Snapshot:
+        return look(self.coordinator, self.groups, datasets, history)
 
     def _keep_sums(self, made: Plan, seen: Snapshot, before: Remembered) -> None:
         """Write the sums of chunks for people to look at; where the store cannot, nothing else is the matter.

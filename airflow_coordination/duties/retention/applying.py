@@ -16,7 +16,7 @@ from airflow_coordination.outputs.enabling import check_branches_enabled
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import newest_pages, read_view
 from airflow_coordination.planning.intervals import Interval
-from airflow_coordination.planning.rules.choosing import choose
+from airflow_coordination.planning.rules.choosing import choose, first_change
 from airflow_coordination.planning.view.ruling import ruled
 from airflow_coordination.planning.view.showing import dataset_of, hiding_interval, interval_of_head
 from airflow_coordination.planning.view.view import BY_RULES, Hidden, View
@@ -48,6 +48,7 @@ class Applied:
     :param kept: partitions that stay, whatever hides them.
     :param unruled: partitions of which no rule says anything: they are left as they are.
     :param timeless: partitions without an interval: they are left as they are, and always visible.
+    :param changes_at: when time alone makes another rule decide about something of it, by the store's clock.
     """
 
     dataset: str
@@ -58,6 +59,7 @@ class Applied:
     kept: int
     unruled: int
     timeless: int
+    changes_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +141,8 @@ def _applied(
         kept += counted.partitions if choice.rule is not None and not choice.rule.type.drops else 0
     made = tuple(each for each in after.hidden if each not in view.hidden)
     ended = tuple(each for each in view.hidden if each not in after.hidden)
-    return after, Applied(dataset, made, ended, vanished, back, kept, unruled, seen.timeless)
+    changes_at = first_change(rules.rules, seen.intervals, now)
+    return after, Applied(dataset, made, ended, vanished, back, kept, unruled, seen.timeless, changes_at)
 
 
 def _seen(coordinator: SourceCoordinator, dataset: str, view: View) -> _Seen:

@@ -121,7 +121,7 @@ class SourceDocuments:
             nonlocal result
             before = replace(View.of(looked.content), looked=looked)
             result = change(before)
-            return looked.content if looked.document and result == before else result.text
+            return looked.content if result == before else result.text
 
         self.change(VIEW, changed, author, comment, branch=branch)
         return result

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
@@ -49,6 +49,24 @@ def next_change(rules: Sequence[Rule], interval: Interval, now: datetime) -> dat
         if choose(rules, interval, moment).index != today:
             return moment
     return None
+
+
+def first_change(rules: Sequence[Rule], intervals: Iterable[Interval], now: datetime) -> datetime | None:
+    """Return from when on another rule decides about any of some intervals; ``None`` if that never changes.
+
+    Few of them are looked at closely: those whose windows pass a side of them before the first change that was found.
+    """
+    row = []
+    for interval in intervals:
+        later = [one for rule in rules for one in _edges(rule, interval) if now < one < LAST]
+        row += [(min(later), interval)] if later else []
+    found: datetime | None = None
+    for earliest, interval in sorted(row):
+        if found is not None and found <= earliest:
+            break
+        moment = next_change(rules, interval, now)
+        found = moment if found is None else min(found, moment or found)
+    return found
 
 
 def _edges(rule: Rule, interval: Interval) -> Iterator[datetime]:

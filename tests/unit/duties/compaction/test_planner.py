@@ -264,14 +264,14 @@ def test_a_group_that_somebody_has_changed_meanwhile_is_left_for_the_next_run(
     work(data)
     publish(data, "2013-01-04")
     one = planner(data)
-    plan_as_seen = one._plan
+    plan_as_seen = one.planned
 
     def then_somebody(*arguments, **more):
         made = plan_as_seen(*arguments, **more)
         data.groups().people.reset(JANUARY, by="somebody", why="at once")
         return made
 
-    monkeypatch.setattr(one, "_plan", then_somebody)
+    monkeypatch.setattr(one, "planned", then_somebody)
     done = one.run([config()])
     assert (done.begun, done.moved) == ((), (JANUARY,))
     assert planner(data).remembered().datasets[DATASET].waits

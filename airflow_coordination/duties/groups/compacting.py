@@ -1,0 +1,107 @@
+"""The duty ``compactSegments``: the planners of all sources that say how they are compacted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from airflow_coordination.duties.compaction.plan import Plan, State
+from airflow_coordination.duties.compaction.planner import COMPACT, Planned, Planner
+from airflow_coordination.duties.compaction.together import look_together, run_together
+from airflow_coordination.duties.groups.round import Ran, Round
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
+from airflow_coordination.planning.compaction.slots import CompactionSlots
+from airflow_coordination.planning.duties.configuration import NO_LIMIT, DynamicConfig
+from airflow_coordination.values.input_errors import SettingsError
+
+_CAPACITY = "capacity"
+
+
+class CompactSegments:
+    """Makes groups of compaction claimable, in all sources together the newest first, as far as there are slots.
+
+    Which datasets are compacted, and how, say the documents ``compaction/<dataset>`` of their sources, or else the last
+    run of ``PlanCompactionOperator``. The slots are those of the dynamic configuration. Argument: ``capacity``, how
+    many leases all workers can hold, where they do not say so themselves.
+
+    Source: Druid, ``CompactSegments``.
+    """
+
+    name: ClassVar[str] = COMPACT
+
+    def run(self, round: Round) -> Ran:
+        """Plan, and make claimable what begins.
+
+        :raises InvalidInputError: when a configuration cannot be, or is too long for a payload.
+        :raises OutputError: when the manifest of what is merged is missing or was changed.
+        """
+        slots, planners = _slots(round), _planners(round)
+        if not planners:
+            said = "no dataset says how it is compacted"
+            return Ran(said=said, counts=_counts({}, 0), warnings=_notes(round.config), idle=True)
+        if round.dry_run:
+            found = look_together(planners, slots)
+            begin = sum(map(len, found.values()))
+            return Ran(
+                said=f"would make {begin} group(s) claimable", counts={"compact/task/count": begin}, idle=not begin
+            )
+        done = run_together(planners, slots)
+        return _ran(done, round)
+
+
+def compaction_configs(coordinator: SourceCoordinator) -> list[CompactionConfig]:
+    """Return how the datasets of a source are compacted; nothing where nobody has said so."""
+    return Planner(coordinator).remembered().configs()
+
+
+def _planners(round: Round) -> dict[Planner, Mapping[str, CompactionConfig]]:
+    found: dict[Planner, Mapping[str, CompactionConfig]] = {}
+    for coordinator in round.sources:
+        configs = by_dataset(compaction_configs(coordinator))
+        if configs:
+            found[Planner(coordinator, _slots(round), round.cluster.period)] = configs
+    return found
+
+
+def _slots(round: Round) -> CompactionSlots:
+    said = round.arguments.get(_CAPACITY)
+    if said is not None and not (said.isascii() and said.isdigit()):
+        raise SettingsError(f"{round.by}.{_CAPACITY}", said, "is no whole number from 0 on", "Give 0 or more")
+    most = round.config.max_compaction_task_slots
+    return CompactionSlots(
+        ratio=round.config.compaction_task_slot_ratio,
+        max_slots=None if most == NO_LIMIT else most,
+        capacity=None if said is None else int(said),
+    )
+
+
+def _ran(done: Mapping[str, Planned], round: Round) -> Ran:
+    plans = {source: each.plan for source, each in done.items() if each.plan is not None}
+    begun = sum(len(each.begun) for each in done.values())
+    rivals = [f"{each.rival} plans {source}" for source, each in done.items() if each.rival is not None]
+    failed = tuple(
+        f"{source}: {task.key} {task.detail}"
+        for source, plan in plans.items()
+        for task in plan.tasks
+        if task.state is State.FAILED
+    )
+    said = f"made {begun} group(s) claimable" if begun else "nothing to begin" if plans else "nothing is new"
+    said = "; ".join([said, *rivals])
+    warnings = (*failed[:10], *_notes(round.config))
+    return Ran(said=said, counts=_counts(plans, begun), warnings=warnings, idle=not begun)
+
+
+def _counts(plans: Mapping[str, Plan], begun: int) -> dict[str, int]:
+    progress = [each for plan in plans.values() for each in plan.progress.values()]
+    return {
+        "compact/task/count": begun,
+        "compactTask/availableSlot/count": sum(plan.available for plan in plans.values()),
+        "segment/waitCompact/bytes": sum(each.awaiting.bytes for each in progress),
+        "segment/compacted/bytes": sum(each.compacted.bytes for each in progress),
+        "segment/skipCompact/bytes": sum(each.skipped.bytes for each in progress),
+    }
+
+
+def _notes(config: DynamicConfig) -> tuple[str, ...]:
+    return tuple(note for note in config.notes if "CompactionTaskSlot" in note)

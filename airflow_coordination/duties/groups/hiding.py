@@ -1,0 +1,88 @@
+"""The duty ``runRules``: what rules drop is hidden in all sources, and what they drop no more comes back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar, Final
+
+from airflow_coordination.duties.groups.marks import Marks, digest, published, versions
+from airflow_coordination.duties.groups.round import Ran, Round
+from airflow_coordination.duties.retention.applying import Applied, apply_rules
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW
+from airflow_coordination.values.names import everybody
+
+RULES: Final = "rules/"
+_WHY: Final = "the rules, applied by their duty"
+
+
+@dataclass(frozen=True, slots=True)
+class RunRules:
+    """Applies rules where something was published, they or the view were changed, or time lets another one decide.
+
+    Where nothing of that is so, a source costs two requests. What people do to head records is in no history
+    (retracts, another interval), so each source is looked at once a day.
+
+    Source: Druid, ``RunRules``.
+    """
+
+    name: ClassVar[str] = "runRules"
+
+    def run(self, round: Round) -> Ran:
+        """Apply them source by source.
+
+        :raises InvalidInputError: when rules or a view are corrupt; the sources before it are done.
+        """
+        marks, applied = Marks(round.remembered), dict[str, list[Applied]]()
+        default = _default_version(round)
+        for coordinator in round.sources:
+            history, said = published(coordinator), versions(coordinator)
+            seen = None if history is None else _digest(history, said, default)
+            if marks.is_news(coordinator.source, seen, round.now):
+                found = apply_rules(coordinator, by=self.name, why=_WHY, dry_run=round.dry_run)
+                applied[coordinator.source] = found
+                if history is not None and not round.dry_run:
+                    marks.put(coordinator.source, _after(history, said, default, found), round.now, _until(found))
+        return _ran(applied, marks)
+
+
+def _default_version(round: Round) -> int | None:
+    if not round.sources:
+        return None
+    found = round.sources[0].documents.newest(DEFAULT_RULES, everybody(round.sources[0].partition_prefix))
+    return found.version if found else None
+
+
+def _digest(history: str, said: dict[str, int], default: int | None) -> str:
+    ruling = {name: version for name, version in said.items() if name == VIEW or name.startswith(RULES)}
+    return digest(history, ruling, default)
+
+
+def _after(history: str, said: dict[str, int], default: int | None, found: list[Applied]) -> str:
+    """Return the digest of what is there after the run, if nobody else has changed the view meanwhile."""
+    changed = any(each.made or each.ended for each in found)
+    return _digest(history, {**said, VIEW: said.get(VIEW, 0) + 1} if changed else said, default)
+
+
+def _until(found: list[Applied]) -> datetime | None:
+    return min((each.changes_at for each in found if each.changes_at is not None), default=None)
+
+
+def _ran(applied: dict[str, list[Applied]], marks: Marks) -> Ran:
+    found = [(source, each) for source, row in applied.items() for each in row]
+    hidden, back = sum(each.vanished.partitions for _, each in found), sum(each.back.partitions for _, each in found)
+    counts = {
+        "segment/hidden/count": hidden,
+        "segment/restored/count": back,
+        "segment/unruled/count": sum(each.unruled for _, each in found),
+    }
+    changed = sorted({f"{source}/{each.dataset}" for source, each in found if each.made or each.ended})
+    said = f"hid {hidden} partition(s), {back} came back, in {', '.join(changed)}" if changed else "nothing to hide"
+    if not applied:
+        said = "nothing is new"
+    warnings = tuple(
+        f"no rule applies to {each.unruled} partition(s) of {source}/{each.dataset}: they are left as they are"
+        for source, each in found
+        if each.unruled
+    )
+    return Ran(said=said, counts=counts, warnings=warnings, left=marks.to_json(), idle=not changed)

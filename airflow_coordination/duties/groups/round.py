@@ -1,0 +1,143 @@
+"""One run of a group: what its duties are given, and what each has to say of itself.
+
+Source: Druid's ``DruidCoordinatorRuntimeParams`` and ``CoordinatorDuty``. There a duty changes what the next one reads;
+here each reads for itself and conditions its writes on that, so that a run that wakes up late changes nothing that a
+newer one would not allow (promise S25).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any, ClassVar, Protocol
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.planning.duties.configuration import DynamicConfig
+from airflow_coordination.planning.unused.deleting import Margins
+from airflow_coordination.protocol.metrics import Metrics
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.values.names import UPKEEP, holds_partitions, split_source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ran:
+    """What became of one duty in one run.
+
+    :param said: one sentence for people.
+    :param counts: numbers by Druid's names of metrics, such as ``segment/dropped/count``; zeros among them, so that a
+        line of a chart does not end where nothing happens.
+    :param warnings: what somebody should look at.
+    :param left: what the duty wants to be told in the next run, as a JSON value; ``None``: what it was told in this.
+    :param idle: whether there was nothing to do.
+    """
+
+    said: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    left: Any = None
+    idle: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cluster:
+    """What is the same for all duties of a run.
+
+    :param store: the store.
+    :param owner: who runs them.
+    :param prefix: keeps deployments that share a store apart; the store's own by default.
+    :param now: when the run began, by the store's clock.
+    :param led_since: since when this group has been led without a longer break, by the store's clock.
+    :param period: from one run of the group to the next.
+    :param config: the dynamic configuration as it was when the run began.
+    :param margins: what the purge leaves alone; ``None`` where it is off, as it is by default.
+    :param output_root: where blocks are published; ``None`` where nobody has said so.
+    :param only: the names of the sources that are served; ``None`` for all.
+    :param metrics: where counts of leases go.
+    :param dry_run: look, and change nothing.
+    """
+
+    store: PartitionStore
+    owner: str
+    now: datetime
+    led_since: datetime
+    period: timedelta
+    config: DynamicConfig
+    prefix: str | None = None
+    margins: Margins | None = None
+    output_root: str | None = None
+    only: Collection[str] | None = None
+    metrics: Metrics | None = None
+    dry_run: bool = False
+
+    @cached_property
+    def sources(self) -> list[SourceCoordinator]:
+        """Coordinators of users' sources, by name; one request in all."""
+        return [self.coordinator(name) for name in self._names()]
+
+    def coordinator(self, source: str) -> SourceCoordinator:
+        """Return a coordinator of a source, in the name of who runs the group."""
+        return SourceCoordinator(self.store, source, self.owner, self.prefix, metrics=self.metrics)
+
+    def _names(self) -> Iterator[str]:
+        for identifier, _ in self.store.sources():
+            prefix, name, _ = split_source(identifier)
+            served = self.only is None or name in self.only
+            if served and prefix == self.prefix and holds_partitions(identifier) and not name.startswith(UPKEEP):
+                yield name
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """What one duty is given in one run.
+
+    :param cluster: what is the same for all.
+    :param by: the duty's name, as audits and histories call who acts.
+    :param arguments: its own (Druid: ``druid.coordinator.<group>.duty.<duty>.<key>``).
+    :param remembered: what it has left in the run before; ``None`` in the first.
+    """
+
+    cluster: Cluster
+    by: str
+    arguments: Mapping[str, str] = field(default_factory=dict)
+    remembered: Any = None
+
+    @property
+    def sources(self) -> list[SourceCoordinator]:
+        """Coordinators of the sources that are served, by name."""
+        return self.cluster.sources
+
+    @property
+    def now(self) -> datetime:
+        """When the run began, by the store's clock."""
+        return self.cluster.now
+
+    @property
+    def config(self) -> DynamicConfig:
+        """The dynamic configuration as it was when the run began."""
+        return self.cluster.config
+
+    @property
+    def dry_run(self) -> bool:
+        """Whether it shall only be looked."""
+        return self.cluster.dry_run
+
+
+class GroupDuty(Protocol):
+    """A thing that is done for all sources of a store from time to time; doing it twice does no harm.
+
+    It is right without any lease: a lease only keeps two from doing the same work. Where nothing is new it sends few
+    requests, however many head records, partitions or files there are.
+
+    :param name: Druid's, where Druid has it.
+    """
+
+    name: ClassVar[str]
+
+    def run(self, round: Round) -> Ran:
+        """Do it once.
+
+        :param round: what there is to know.
+        :raises Exception: when it cannot be done; the duties after it run all the same.
+        """
