@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from airflow_coordination.outputs.copies.pieces import Copied
 from airflow_coordination.outputs.formats import TextOptions, check_quoted
 from airflow_coordination.outputs.layout import (
     MARKER,
@@ -310,6 +311,7 @@ class Attempt:
         accept: Accept | None = None,
         only: Collection[str] | None = None,
         merged: Merged | None = None,
+        copied: Copied | None = None,
     ) -> Block:
         """Write the manifest of what is in the block's directory now, and return the block.
 
@@ -323,6 +325,7 @@ class Attempt:
         :param accept: refuses what does not fit the rest of the dataset.
         :param only: the files that belong to it, as paths in its directory; all by default.
         :param merged: what it stands for, if it is an overlay.
+        :param copied: what lies beside it in blocks of their own, if it is a copy.
         :raises OutputError: when the files cannot be read, are not of ``file_format``, or there are none although
             Spark would have written one.
         """
@@ -341,13 +344,14 @@ class Attempt:
             fence=str(self.fence),
             directory=block.path,
             files=tuple(files),
-            rows=_rows(measured, files),
+            rows=copied.rows if copied else _rows(measured, files),
             format=file_format,
             options=dict(options.reading) if options else {},
             follows=follows,
             schema=schema,
             zone=measured.zone if measured else None,
             merged=merged,
+            copied=copied.pieces if copied else (),
         )
         check_something_written(manifest, [file.path for file in listed], allow_empty=allow_empty)
         check_names(manifest, [file.path for file in listed], measured.columns if measured else ())

@@ -70,7 +70,7 @@ class Keeping:
             found = follow([*staged, *starts_of(heads)], self._trusted)
         except CoordinationError:
             return None
-        return {place_of(manifest.directory) for manifest in found}
+        return {place_of(directory) for manifest in found for directory in manifest.directories}
 
     def needed(self, blocks: Iterable[str]) -> set[str]:
         """Return those of some directories of blocks that nobody follows, and that must stay all the same.

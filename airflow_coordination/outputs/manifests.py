@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from airflow_coordination.outputs.copies.pieces import Piece, pieces_from, pieces_to_fields
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
 from airflow_coordination.outputs.origins import Merged, as_count, as_text, rows_of
@@ -28,9 +29,9 @@ from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
 from airflow_coordination.values.names import partition_label
 
-FIRST_VERSION, WITH_SCHEMA, WITH_ZONE, OVERLAY = 1, 2, 3, 4
-"""2 has the schema that a publisher told, 3 a zone of times, 4 what it stands for; 1 is written where nothing more is
-needed, which all versions read."""
+FIRST_VERSION, WITH_SCHEMA, WITH_ZONE, OVERLAY, COPY = 1, 2, 3, 4, 5
+"""2 has the schema that a publisher told, 3 a zone of times, 4 what it stands for, 5 what it has copied; 1 is written
+where nothing more is needed, which all versions read."""
 _ZONE = re.compile(r"[A-Za-z0-9_+:/-]{1,64}")
 MAX_MANIFEST_BYTES, MAX_DEPTH = 256 * 1024 * 1024, 4
 REPUBLISH = "Reset the partition to publish its output again, in a format and with options that readers know"
@@ -78,6 +79,7 @@ class Manifest:
     :param schema: the whole schema, partition columns included, as Spark's JSON text, if the publisher told it.
     :param zone: the time zone of its writer, where partition columns are local times, or look like them.
     :param merged: what it stands for, if it is an overlay.
+    :param copied: what it has copied, if it is that of a copy: it has no files of its own then.
     :param met: the origins of an overlay whose rows count for who reads; ``None`` for all. It is not stored.
     """
 
@@ -94,6 +96,7 @@ class Manifest:
     schema: str | None = None
     zone: str | None = None
     merged: Merged | None = None
+    copied: tuple[Piece, ...] = ()
     met: frozenset[int] | None = None
 
     @property
@@ -103,8 +106,13 @@ class Manifest:
 
     @property
     def size(self) -> int:
-        """How many bytes its files have."""
-        return sum(file.size for file in self.files)
+        """How many bytes its files have, or those that it has copied."""
+        return sum(file.size for file in self.files) + sum(piece.bytes for piece in self.copied)
+
+    @property
+    def directories(self) -> list[str]:
+        """The directories of blocks that readers need of it: its own, and those of what it has copied."""
+        return [self.directory, *(join(parent(self.directory), piece.directory) for piece in self.copied)]
 
     @property
     def rows_met(self) -> int:
@@ -122,6 +130,8 @@ class Manifest:
 
     @property
     def _version(self) -> int:
+        if self.copied:
+            return COPY
         if self.merged:
             return OVERLAY
         return WITH_ZONE if self.zone else WITH_SCHEMA if self.schema else FIRST_VERSION
@@ -145,6 +155,7 @@ class Manifest:
         fields |= {"schema": self.schema} if self.schema else {}
         fields |= {"zone": self.zone} if self.zone else {}
         fields |= self.merged.to_fields() if self.merged else {}
+        fields |= pieces_to_fields(self.copied)
         content = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
         if len(content) > MAX_MANIFEST_BYTES:
             problem = f"would have a manifest of {len(content)} bytes, the limit is {MAX_MANIFEST_BYTES}"
@@ -161,7 +172,7 @@ class Manifest:
         """
         try:
             fields = parse(content, max_bytes=MAX_MANIFEST_BYTES, max_depth=MAX_DEPTH)
-            if fields.pop("version") not in (FIRST_VERSION, WITH_SCHEMA, WITH_ZONE, OVERLAY):
+            if fields.pop("version") not in (FIRST_VERSION, WITH_SCHEMA, WITH_ZONE, OVERLAY, COPY):
                 raise OutputError("read a manifest", address, "was written by newer code", "Update this package")
             manifest = _from_fields(fields, parent(address))
         except InvalidInputError as error:
@@ -197,6 +208,7 @@ def _from_fields(fields: dict[str, Any], directory: str) -> Manifest:
         schema=_schemas([fields.pop("schema", None)])[0],
         zone=_zone(fields.pop("zone", None)),
         merged=Merged.taken_from(fields),
+        copied=pieces_from(fields),
         met=None,
         rows=as_count(fields.pop("rows")),
         source=as_text(fields.pop("source")),

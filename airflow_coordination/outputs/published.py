@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Protocol
 
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import shown_pages, steadily
@@ -182,11 +183,22 @@ class _End:
     reference: Reference
 
 
+class Shelf(Protocol):
+    """Where copies of blocks lie, by the digests of their manifests."""
+
+    def content(self, reference: Reference) -> Content:
+        """Return the manifest that was copied, or that it was not."""
+
+    def directory(self, reference: Reference) -> str:
+        """Return where its files lie."""
+
+
 def walks(
     starts: Sequence[Start],
     overlays: Overlays = NONE,
     dead_ends: list[DeadEnd] | None = None,
     links: int | None = None,
+    shelf: Shelf | None = None,
 ) -> list[Walk]:
     """Walk from each start to the end of its chain or the first block that an overlay covers, whichever comes first.
 
@@ -196,6 +208,7 @@ def walks(
 
     :param dead_ends: takes those; a walk ends there then.
     :param links: of each chain are read, and no more; ``None`` for all.
+    :param shelf: take all manifests from there, and nothing from where they were published.
     :raises OutputError: at the first dead end, unless ``dead_ends`` takes it.
     """
     found = [Walk([]) for _ in starts]
@@ -206,11 +219,16 @@ def walks(
         links = None if links is None else links - 1
         ends = [end for end in ends if not (end.reference in seen or seen.add(end.reference))]  # type: ignore[func-returns-value]
         ends = [end for end in ends if not _covered(end, overlays, found)]
-        _fetch(ends, [walk.chain for walk in found], fetched)
+        if shelf is None:
+            _fetch(ends, [walk.chain for walk in found], fetched)
+        else:
+            fetched.update((end.reference.address, shelf.content(end.reference)) for end in ends)
         following = []
         for end in ends:
             manifest = _manifest(end, fetched[end.reference.address], dead_ends)
-            found[end.number].chain += [manifest] if manifest else []
+            if manifest:
+                there = manifest if shelf is None else replace(manifest, directory=shelf.directory(end.reference))
+                found[end.number].chain.append(there)
             if manifest and manifest.follows:
                 following.append(replace(end, reference=manifest.follows))
         for end in ends:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Literal
 
 from airflow_coordination.outputs.attempts import check_published, told_by_footers
+from airflow_coordination.outputs.copies.reading import tier_manifests
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
@@ -102,6 +103,7 @@ def read_completed(
     allow_lossy: bool = False,
     verify: Literal["sizes", "rows"] = "sizes",
     branch: int | None = None,
+    tier: str | None = None,
 ) -> Any:
     """Return a DataFrame of exactly the published rows of one dataset.
 
@@ -125,15 +127,20 @@ def read_completed(
     :param verify: ``"rows"`` also reads the footer of each Parquet file, and compares its rows and columns: one request
         or two for each file. Other formats have no footer that says so.
     :param branch: what readers would see if this branch, which has begun, were published now.
-    :raises InvalidInputError: for another ``verify``, or a branch that is not there.
+    :param tier: read copies in this tier, and nothing of the place that was published to: exactly the same rows.
+    :raises InvalidInputError: for another ``verify``, a branch that is not there, or a tier that no location is of.
     :raises OutputError: when columns have types that cannot be read together without changing values (``bigint`` and
         ``double``), naming two partitions; when nothing is published and no ``schema`` is given, or when published
-        files are missing or changed, naming partition and file.
+        files are missing or changed, naming partition and file; when something was not copied into ``tier``, naming
+        what, and the tiers that have it.
     """
     if verify not in ("sizes", "rows"):
         raise InvalidInputError("verify", verify, "is nothing that can be compared", "Give 'sizes' or 'rows'")
     with opened(store) as opened_store:
-        manifests = published_manifests(opened_store, source, dataset, partition_prefix, branch=branch)
+        if tier is None:
+            manifests = published_manifests(opened_store, source, dataset, partition_prefix, branch=branch)
+        else:
+            manifests = tier_manifests(opened_store, source, dataset, tier, partition_prefix, branch=branch)
         check_published(manifests, rows=verify == "rows")
         manifests = told_by_footers(manifests)
         scans = scans_of(manifests)

@@ -26,6 +26,7 @@ from airflow_coordination.outputs.adding import (
     schema_text,
 )
 from airflow_coordination.outputs.attempts import Attempt, Measure, OpenBlock, still_open
+from airflow_coordination.outputs.copies.pieces import Copied
 from airflow_coordination.outputs.formats import TextOptions, text_options
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.origins import Merged
@@ -40,7 +41,7 @@ from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block, Mode
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 from airflow_coordination.values.settings import OnNegative
 
 if TYPE_CHECKING:
@@ -278,11 +279,13 @@ class PartitionLease:
         allow_lossy: bool = False,
         only: Callable[[], set[str]] | None = None,
         merged: Merged | None = None,
+        copied: Copied | None = None,
     ) -> Iterator[OpenBlock]:
         """Give a directory for one block, as :meth:`publish` does.
 
         :param only: says at the end which of the files there belong to the block; all by default.
         :param merged: what the block stands for, if it is an overlay: no other partition's types are asked for then.
+        :param copied: what lies in blocks of :meth:`scratch` beside it, if it is a copy.
         """
         self._lease.chain.check_process()
         told = schema_text(schema)
@@ -313,9 +316,10 @@ class PartitionLease:
                     measure=self._measure(format, how, told) if self._measure else None,
                     allow_empty=allow_empty,
                     schema=told,
-                    accept=None if allow_lossy or merged else fits,
+                    accept=None if allow_lossy or merged or copied else fits,
                     only=None if only is None else only(),
                     merged=merged,
+                    copied=copied,
                 )
                 self._finished.append(finished)
         finally:
@@ -384,6 +388,17 @@ class PartitionLease:
         """Create partitions of this source, as :meth:`SourceCoordinator.create_partitions` does, while it is held."""
         self.check_held()
         return self._coordinator.create_partitions(partitions)
+
+    def publish_below(self, output_root: str) -> None:
+        """Publish below another root than the driver's, from the first block of this tenure on.
+
+        :param output_root: normalised.
+        """
+        with self._lock:
+            if self._attempt is not None:
+                problem, remedy = "comes after the first block of this tenure", "Say it at the beginning"
+                raise InvalidInputError("output_root", output_root, problem, remedy)
+            self._output_root = output_root
 
     def scratch(self, name: str) -> str:
         """Return a new directory for what is never published; what is left there goes with the collector."""

@@ -1,8 +1,9 @@
-"""The compaction's worker: merges the rows of one group into an overlay, compares them, and publishes it.
+"""The workers of upkeep: one merges the rows of a group into an overlay, the other copies a chunk into a location.
 
-It runs like every partition function, by ``LeasedSparkSubmitOperator(application=upkeep.__file__, …)`` or
-``drain(upkeep.compact, source="~merged/<source>", …)``. An overlay is published by the ordinary ending of its group's
-partition, so ingest and compaction never wait for one another, and of a driver that was believed dead nothing counts.
+They run like every partition function, by ``LeasedSparkSubmitOperator(application=upkeep.__file__, …)`` or
+``drain(upkeep.compact, source="~merged/<source>", …)``, and ``upkeep.copy`` for ``~copies/<source>``. What they make is
+published by the ordinary ending of a partition, so ingest and upkeep never wait for one another, and of a driver that
+was believed dead nothing counts.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow_coordination.leases.outcomes import Complete, GiveUp
+from airflow_coordination.leases.outcomes import Complete, GiveUp, PartitionOutcome
 from airflow_coordination.outputs.attempts import OpenBlock
+from airflow_coordination.outputs.copies.locations import locations_document, missing, sites_of
+from airflow_coordination.outputs.copies.making import made, wanted_of
 from airflow_coordination.outputs.heads.standing import Standing
 from airflow_coordination.outputs.membership import locks, members
 from airflow_coordination.outputs.merging import Merge, check_walk, gathered, given_up
@@ -23,11 +26,12 @@ from airflow_coordination.outputs.origins import Merged
 from airflow_coordination.outputs.overlays import Overlay, Overlays, source_of
 from airflow_coordination.outputs.published import read_overlays, source_identifier
 from airflow_coordination.planning.compaction.groups import GroupWork
+from airflow_coordination.planning.copies.work import CopyWork
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.spark.application import partition_application
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.merged_rows import check_counted, check_same, merged_rows, sums, write, written
-from airflow_coordination.values.names import split_source
+from airflow_coordination.values.names import COPIES, split_source
 
 log = logging.getLogger(__name__)
 
@@ -132,5 +136,49 @@ def _write(spark: Any, rows: Any, column: str, merge: Merge, directory: str, wor
         rows.unpersist()
 
 
+@partition_application
+def copy(spark: Any, lease: PartitionLease) -> Complete | GiveUp:
+    """Copy a chunk into a location byte for byte, or find that nothing of it shows, or that it cannot be done now.
+
+    :param spark: is not used: files are copied by this process.
+    :param lease: of a partition of ``~copies/<source>``.
+    :raises OutputError: when a file is missing, or is not the same where it was written. Nothing is changed then.
+    :raises InvalidInputError: when the partition's payload is not that of a copy.
+    """
+    work = CopyWork.from_payload(lease.partition.payload)
+    with lease.attentive(ATTENTIVE):
+        return _copied(lease, work)
+
+
+def _copied(lease: PartitionLease, work: CopyWork) -> Complete | GiveUp:
+    store = lease.coordinator.store
+    prefix, name, _ = split_source(lease.partition.source)
+    site = next((each for each in sites_of(locations_document(store, prefix)) if each.name == work.location), None)
+    if site is None:
+        return GiveUp(f"Location {work.location!r} is left out of the locations", LOCKED_FOR)
+    if why := missing([site], store.store_id, prefix).get(site.name):
+        return GiveUp(f"Location {work.location!r} cannot be read: {why}", LOCKED_FOR)
+    identifier = source_identifier(store, name.removeprefix(COPIES), prefix)
+    wanted = wanted_of(store, identifier, work.dataset, work.chunk)
+    if wanted.locked:
+        return GiveUp(f"Chunk {work.chunk} is locked by a branch, until that one shows", LOCKED_FOR)
+    lease.publish_below(site.root)
+    directories = (lease.scratch(work.dataset) for _ in wanted.manifests)
+    copied = made(wanted, directories, lease.alive)
+    if copied.pieces:
+        with lease.own_block(work.dataset, "replace", format="parquet", copied=copied):
+            told = "Copied %d files, %d bytes, of %s into location %s"
+            log.info(told, copied.files, copied.bytes, work.chunk, site.name)
+    said = str(work.chunk) if work.chunk.is_bounded else None
+    return Complete(interval=said)
+
+
+@partition_application
+def upkeep(spark: Any, lease: PartitionLease) -> PartitionOutcome:
+    """Do what a partition of upkeep wants done, whichever kind it is of."""
+    _, name, _ = split_source(lease.partition.source)
+    return copy(spark, lease) if name.startswith(COPIES) else compact(spark, lease)
+
+
 if __name__ == "__main__":
-    compact()
+    upkeep()

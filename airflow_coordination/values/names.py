@@ -18,11 +18,13 @@ UPKEEP = "~"
 """How the names of sources and datasets begin that are kept by this package, and not given by users."""
 MERGED = f"{UPKEEP}merged/"
 """How the names of sources begin whose partitions publish the overlays of another one, whose name follows."""
+COPIES = f"{UPKEEP}copies/"
+"""How the names of sources begin whose partitions publish copies of what another one has published."""
 DUTIES = f"{UPKEEP}duties"
 """The source whose partitions are what happens by itself."""
 ALL = f"{UPKEEP}all"
 """The source whose documents are those of all sources."""
-_KEPT = (MERGED, f"{UPKEEP}copies/", DUTIES)
+_KEPT = (MERGED, COPIES, DUTIES)
 
 _INTERNAL = (f"{SEPARATOR}GLOBAL_STATE", f"{SEPARATOR}WORKER")
 
@@ -163,10 +165,24 @@ def compose_merged(source: str, partition_prefix: str | None, kind: str = "PARTI
     :return: ``None`` where it would exceed 255 bytes: no store can hold it, so that nothing is merged.
     :raises InvalidKeyError: when the other one's own identifier is none.
     """
+    return _compose_beside(MERGED, source, partition_prefix, kind)
+
+
+def compose_copies(source: str, partition_prefix: str | None, kind: str = "PARTITION") -> str | None:
+    """Return the stored identifier of the source beside another one whose partitions publish copies of that one's.
+
+    :param source: the name of the other one, as for :func:`compose_source`.
+    :return: ``None`` where it would exceed 255 bytes: no store can hold it, so that nothing is copied.
+    :raises InvalidKeyError: when the other one's own identifier is none.
+    """
+    return _compose_beside(COPIES, source, partition_prefix, kind)
+
+
+def _compose_beside(beginning: str, source: str, partition_prefix: str | None, kind: str) -> str | None:
     own = compose_source(source, partition_prefix, kind)
-    if len(own.encode()) + len(MERGED) > MAX_SOURCE_BYTES:
+    if len(own.encode()) + len(beginning) > MAX_SOURCE_BYTES:
         return None
-    return compose_source(f"{MERGED}{source}", partition_prefix, kind)
+    return compose_source(f"{beginning}{source}", partition_prefix, kind)
 
 
 def branch_dataset(branch: int | None, dataset: str) -> str:

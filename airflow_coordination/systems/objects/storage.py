@@ -134,6 +134,17 @@ def open_to_write(address: str) -> IO[bytes]:
         return cast("IO[bytes]", filesystem.open(path, "wb"))
 
 
+def open_to_read(address: str) -> IO[bytes]:
+    """Open a file; what reading raises is the storage's own.
+
+    :raises FileNotFoundError: when there is none.
+    :raises OutputError: when it cannot be opened.
+    """
+    filesystem, path = opened(address)
+    with wrapped("read a file", address, may_be_missing=True):
+        return cast("IO[bytes]", filesystem.open(path, "rb"))
+
+
 def move(address: str, target: str) -> None:
     """Move a file within one storage, the target's directory included; an object store copies it.
 

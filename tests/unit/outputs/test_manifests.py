@@ -482,7 +482,7 @@ def test_b8_a_chain_may_go_on_below_an_earlier_output_root(tmp_path: Path, coord
         (b'{"version":1}', "is no manifest"),
         (b"[]", "is no manifest"),
         (b"\xff", "is no manifest"),
-        (b'{"version":5}', "was written by newer code"),
+        (b'{"version":6}', "was written by newer code"),
     ],
 )
 def test_b8_what_is_no_manifest_is_one_clear_error(content: bytes, problem: str) -> None:
