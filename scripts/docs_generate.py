@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -19,6 +20,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from airflow_coordination.get_provider_info import get_provider_info
+from airflow_coordination.planning.duties.configuration import KEYS, MEANINGLESS
 from airflow_coordination.protocol import metrics
 from airflow_coordination.protocol.transitions import diagram
 from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Opens
@@ -195,6 +197,21 @@ def commands() -> str:
     return table("command", "does", "arguments and options", rows=rows)
 
 
+def configuration_keys() -> str:
+    """Return the keys of the duties' configuration."""
+    rows = [
+        (f"`{key.name}`", f"`{json.dumps(key.default)}`", f"{key.means.rstrip('.')}{'; not of Druid' * key.ours}")
+        for key in KEYS.values()
+    ]
+    return table("key", "default", "meaning", rows=rows)
+
+
+def meaningless_keys() -> str:
+    """Return Druid's keys that mean nothing here."""
+    rows = [(f"`{name}`", reason) for name, reason in MEANINGLESS.items()]
+    return table("key of Druid's", "why it means nothing here", rows=rows)
+
+
 def promises() -> str:
     """Return each promise in one line."""
     return table("", "promise", rows=PROMISES.items())
@@ -224,6 +241,8 @@ WRITERS: dict[str, Callable[[], str]] = {
     "options": options,
     "connection fields": connection_fields,
     "commands": commands,
+    "configuration keys": configuration_keys,
+    "meaningless keys": meaningless_keys,
     "deploy modes": deploy_modes,
     "credentials": credentials,
     "remedies": remedies,

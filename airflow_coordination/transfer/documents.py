@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
@@ -18,7 +18,6 @@ from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import MERGED, everybody
 
-_PAGE: Final = 100
 _LONGEST: Final = 200
 """Characters of a store's address that stand in a comment."""
 
@@ -115,11 +114,4 @@ def _stays(coordinator: SourceCoordinator, document: Document) -> bool:
     """Return whether a document here is another one, and none that has become of it since an earlier try."""
     if coordinator.documents.newest(document.name) is None:
         return False
-    return all(each.content != document.content for each in _versions(coordinator, document.name))
-
-
-def _versions(coordinator: SourceCoordinator, name: str) -> Iterator[Document]:
-    before = None
-    while page := coordinator.documents.history(name, before, _PAGE):
-        yield from page
-        before = page[-1].version
+    return all(each.content != document.content for each in coordinator.documents.versions(document.name))

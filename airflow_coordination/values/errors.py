@@ -14,6 +14,7 @@
     ├── PartitionNotOwnedError
     ├── PartitionUpdateError
     │   └── BranchError
+    ├── ConfigurationChangedError
     ├── OutcomeUnknownError
     ├── StoreUnavailableError
     │   ├── StoreSlowError
@@ -37,6 +38,7 @@ from airflow_coordination.values.input_errors import CoordinationError, printabl
 
 __all__ = [
     "BranchError",
+    "ConfigurationChangedError",
     "DeploymentError",
     "ForkedChildError",
     "NoProgressError",
@@ -129,6 +131,24 @@ class BranchError(PartitionUpdateError):
     :param key: the partition key.
     :param reason: which branch, why, and the ways out.
     """
+
+
+class ConfigurationChangedError(CoordinationError):
+    """Others have set meanwhile what somebody was about to set; nothing was changed.
+
+    :param told: what they have set, who, when and why, a sentence each.
+    :param version: the newest one.
+    """
+
+    def __init__(self, told: tuple[str, ...], version: int) -> None:
+        super().__init__(told, version)
+        self.told, self.version = told, version
+
+    def __str__(self) -> str:
+        return (
+            f"The configuration has changed meanwhile: {'; '.join(self.told)}. Nothing was changed. "
+            f"Look at version {self.version} of it, then say again what you want."
+        )
 
 
 class OutcomeUnknownError(CoordinationError):

@@ -30,8 +30,6 @@ from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, MAX_DO
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import ALL, everybody
 
-_PAGE = 100
-
 
 def get(context: CommandContext, args: Namespace) -> None:
     """Print the rules of a dataset, or those of all, as Druid's JSON."""
@@ -51,7 +49,7 @@ def set_(context: CommandContext, args: Namespace) -> int:
     :raises SettingsError: when the file cannot be read, or there is nobody to ask.
     """
     coordinator, _, _ = _document(context, args)
-    found = draft("rules", _text(args.file), context.store.now())
+    found = draft("rules", text_of(args.file), context.store.now())
     for finding in found.findings:
         say(f"{'Error' if finding.error else 'Note'}: {finding}")
     if found.errors:
@@ -85,7 +83,7 @@ def lint(context: CommandContext, args: Namespace) -> int:
     coordinator, name, source = _document(context, args)
     now = context.store.now()
     if args.file is not None:
-        found = draft("rules", _text(args.file), now)
+        found = draft("rules", text_of(args.file), now)
     else:
         document = coordinator.documents.newest(name, source)
         found = draft(name, document.content if document else "[]", now)
@@ -108,7 +106,7 @@ def history(context: CommandContext, args: Namespace) -> None:
     coordinator, name, source = _document(context, args)
     within = parse_interval("interval", args.interval) if args.interval else None
     found = []
-    for document in _versions(coordinator, name, source):
+    for document in coordinator.documents.versions(name, source=source):
         if within is not None and document.at < within.start:
             break
         if within is None or document.at < within.end:
@@ -116,13 +114,6 @@ def history(context: CommandContext, args: Namespace) -> None:
         if len(found) >= args.limit:
             break
     print_rows(found, args.output)
-
-
-def _versions(coordinator: SourceCoordinator, name: str, source: str | None) -> Iterator[Document]:
-    before: int | None = None
-    while page := coordinator.documents.history(name, before, _PAGE, source):
-        yield from page
-        before = page[-1].version
 
 
 def _version_row(document: Document) -> Row:
@@ -207,7 +198,7 @@ def _of(args: Namespace) -> str:
     return f"the rules of dataset {args.dataset} of source {args.source}"
 
 
-def _text(file: str) -> str:
+def text_of(file: str) -> str:
     """Return what a file or standard input says.
 
     :raises SettingsError: when it cannot be read, or is too long for a document.

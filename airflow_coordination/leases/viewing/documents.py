@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -26,6 +26,7 @@ from airflow_coordination.values.names import check_key, check_said, storable
 MOST_TRIES: Final = 20
 """How often a change is made anew because somebody else was faster."""
 MAX_COMMENT_CHARACTERS: Final = 1_000
+_PAGE: Final = 100
 
 
 class SourceDocuments:
@@ -136,6 +137,12 @@ class SourceDocuments:
         """
         read = partial(self._documents.document_history, source or self._core.source_id, name, before, limit)
         return self._core.settler.repeat(f"read the history of {name!r}", read)
+
+    def versions(self, name: str, before: int | None = None, source: str | None = None) -> Iterator[Document]:
+        """Yield all versions of a document that are kept, the newest first; as :meth:`history`, page by page."""
+        while page := self.history(name, before, _PAGE, source):
+            yield from page
+            before = page[-1].version
 
     def all(self, source: str | None = None) -> list[Document]:
         """Return the newest version of each document, by name; none where the store keeps none."""

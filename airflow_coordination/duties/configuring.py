@@ -1,0 +1,188 @@
+"""The dynamic configuration of the duties as a document with its history: read, changed and compared.
+
+Two people who change different keys at once have both changed them. Of two who change the same key one wins, and the
+other is told what was set meanwhile, by whom and why.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.planning.duties.configuration import KEYS, Difference, DynamicConfig, differences
+from airflow_coordination.protocol.beside.documents import (
+    ABSENT,
+    CONFIGURATION,
+    MAX_DOCUMENT_BYTES,
+    Document,
+    Looked,
+)
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.errors import ConfigurationChangedError
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.names import everybody
+
+_DEPTH: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Configured:
+    """The configuration as somebody has set it.
+
+    :param config: what it says.
+    :param version: 0 where nobody has set any: it is the default one then, and has no author.
+    :param author: who has set it.
+    :param comment: why.
+    :param at: when, by the store's clock.
+    """
+
+    config: DynamicConfig
+    version: int = ABSENT
+    author: str | None = None
+    comment: str | None = None
+    at: datetime | None = None
+
+    @classmethod
+    def said_by(cls, document: Document | None) -> Configured:
+        """Return what a version of the document says; the defaults where there is none.
+
+        :raises InvalidInputError: when it is corrupt, or has a key of newer code: it is never taken for an empty one.
+        """
+        if document is None:
+            return cls(DynamicConfig())
+        config = DynamicConfig.from_json(_said(document))
+        return cls(config, document.version, document.author, document.comment, document.at)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A version of the configuration, and what was other than in the one before.
+
+    :param configured: the version.
+    :param changes: ``None`` where the one before is not kept any more.
+    """
+
+    configured: Configured
+    changes: tuple[Difference, ...] | None
+
+
+def read_config(coordinator: SourceCoordinator) -> Configured:
+    """Return the configuration of now; one read.
+
+    :param coordinator: on the store, with the prefix; its source does not matter.
+    :raises InvalidInputError: when it is corrupt.
+    """
+    return Configured.said_by(coordinator.documents.newest(CONFIGURATION, everybody(coordinator.partition_prefix)))
+
+
+def config_at(coordinator: SourceCoordinator, version: int) -> Configured:
+    """Return a version of the configuration; 0 is the one before anybody has set any.
+
+    :raises SettingsError: when there is no such version, or it is not kept any more.
+    """
+    if version == ABSENT:
+        return Configured(DynamicConfig())
+    source = everybody(coordinator.partition_prefix)
+    found = coordinator.documents.history(CONFIGURATION, version + 1, 1, source) if version > ABSENT else []
+    if not found or found[0].version != version:
+        problem = "is no version of the configuration that is kept"
+        raise SettingsError("version", version, problem, "See `airflow coordination config history`")
+    return Configured.said_by(found[0])
+
+
+def set_config(
+    coordinator: SourceCoordinator, changes: Mapping[str, object], by: str, why: str, seen: int | None = None
+) -> Configured:
+    """Change some keys of the configuration, and return it as it is then; in force from the next run of each group.
+
+    It is made anew on the newest version when others were faster, so that changes of different keys all count.
+
+    :param changes: by Druid's names; null makes a key the default again.
+    :param by: who changes it.
+    :param why: the reason, kept in the history.
+    :param seen: the version that whoever decided this had seen; without it, the newest one at this call.
+    :raises ConfigurationChangedError: when somebody has set one of these keys otherwise since that version.
+    :raises SettingsError: for a key that is unknown or means nothing here, or a version that is not kept.
+    :raises InvalidInputError: for a value that cannot be, or when nobody or no reason is named.
+    """
+    wanted = DynamicConfig().updated(changes).to_json()
+    base = None if seen is None else config_at(coordinator, seen)
+
+    def changed(looked: Looked) -> str:
+        nonlocal base
+        newest = Configured.said_by(looked.document)
+        base = base or newest
+        _refuse_what_was_set(coordinator, {key: wanted[key] for key in changes}, base, newest)
+        said = {**_said(looked.document), **changes}
+        config = DynamicConfig.from_json(said).to_json()
+        return json.dumps({key: config[key] for key in KEYS if said.get(key) is not None}, separators=(",", ":"))
+
+    source = everybody(coordinator.partition_prefix)
+    return Configured.said_by(coordinator.documents.change(CONFIGURATION, changed, by, why, source))
+
+
+def _refuse_what_was_set(
+    coordinator: SourceCoordinator, wanted: Mapping[str, Any], base: Configured, newest: Configured
+) -> None:
+    """Refuse to write over what somebody else has set since; what is as it is wanted hurts nobody."""
+    if base.version == newest.version:
+        return
+    since = {each.key for each in differences(base.config, newest.config) if each.key in wanted}
+    contested = {key for key in since if newest.config.to_json()[key] != wanted[key]}
+    told = []
+    for version in _since(coordinator, base.version, newest.version):
+        for each in version.changes or ():
+            if each.key in contested:
+                contested.remove(each.key)
+                told.append(f"{each}, by {_who(version.configured)}")
+    if told:
+        raise ConfigurationChangedError(tuple(told), newest.version)
+
+
+def _since(coordinator: SourceCoordinator, base: int, newest: int) -> Iterator[Version]:
+    for version in versions(coordinator, newest + 1):
+        if version.configured.version <= base:
+            return
+        yield version
+
+
+def _who(found: Configured) -> str:
+    when = found.at.isoformat(timespec="seconds") if found.at else ""
+    return f"{found.author} at {when} (version {found.version}: {found.comment})"
+
+
+def versions(coordinator: SourceCoordinator, before: int | None = None) -> Iterator[Version]:
+    """Yield all versions of the configuration that are kept, the newest first, each with what it changed.
+
+    :param before: only those older than this version.
+    :raises InvalidInputError: when one is corrupt.
+    """
+    source = everybody(coordinator.partition_prefix)
+    later: Configured | None = None
+    for document in coordinator.documents.versions(CONFIGURATION, before, source):
+        earlier = Configured.said_by(document)
+        if later is not None:
+            yield _version(later, earlier)
+        later = earlier
+    if later is not None:
+        yield _version(later, Configured(DynamicConfig()))
+
+
+def _version(later: Configured, earlier: Configured) -> Version:
+    follows = earlier.version == later.version - 1
+    return Version(later, tuple(differences(earlier.config, later.config)) if follows else None)
+
+
+def _said(document: Document | None) -> Any:
+    """Return the keys that somebody has set; whatever else a corrupt one says is refused by who reads it."""
+    if document is None:
+        return {}
+    try:
+        return parse(document.content, max_bytes=MAX_DOCUMENT_BYTES, max_depth=_DEPTH)
+    except ValueError as error:
+        problem, remedy = f"is no JSON ({error})", "Look who has written it: this package writes none such"
+        raise InvalidInputError(f"document {document.name}", document.content[:200], problem, remedy) from None
