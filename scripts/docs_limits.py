@@ -77,7 +77,7 @@ TIMERS = (
     Constant("DynamoDB: wait for a connection", "stores.dynamodb.client", "CONNECT_SECONDS", SECONDS),
     Constant("DynamoDB: wait for an answer", "stores.dynamodb.client", "READ_SECONDS", SECONDS),
     Constant(
-        "DynamoDB: how long a deleted partition's token and endings are kept",
+        "DynamoDB: how long a deleted partition's token and endings are kept, unless it has published in a branch",
         "stores.dynamodb.changes",
         "TOMBSTONE_LIFE",
     ),

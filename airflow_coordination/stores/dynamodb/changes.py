@@ -286,10 +286,12 @@ def follow_renewals(seen: Partition, standing: str) -> Change:
 # What was read whole first: people's actions, retaking, parking.
 
 
-def replace(before: Partition, after: Partition, at: Moment) -> Change:
+def replace(before: Partition, after: Partition, at: Moment, *, remembered: bool = False) -> Change:
     """Turn a partition that was just read into another; refused if anything about it has changed since.
 
     Progress and staged blocks stay or go; nothing here gives them another value.
+
+    :param remembered: its tombstone, if that is what it turns into, stays for ever.
     """
     old, new = it.encode(before, at.now), it.encode(after, at.now)
     sets = {name: new.get(name) for name in (*old, *new) if old.get(name) != new.get(name)}
@@ -297,7 +299,8 @@ def replace(before: Partition, after: Partition, at: Moment) -> Change:
         if name in sets:
             sets[large] = None
     if after.deleted or after.status is not PartitionStatus.COMPLETED:  # what was completed stays under its TTL
-        sets[it.EXPIRATION] = int((at.now + TOMBSTONE_LIFE).timestamp()) if after.deleted else None
+        goes = after.deleted and not remembered
+        sets[it.EXPIRATION] = int((at.now + TOMBSTONE_LIFE).timestamp()) if goes else None
     if after.deleted:  # a parent whose children were too many to release together may stand there still
         sets |= dict.fromkeys((it.COMBINATION, it.STANDING))
     unchanged = as_seen(before)

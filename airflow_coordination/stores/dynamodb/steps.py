@@ -34,6 +34,7 @@ from airflow_coordination.protocol.writes import (
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import changes
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.beside.tombstones import stays
 from airflow_coordination.stores.dynamodb.changes import Change, Moment
 from airflow_coordination.stores.dynamodb.children import NOT_AWAITED, Children
 from airflow_coordination.stores.dynamodb.expressions import put, update
@@ -204,7 +205,9 @@ def act(partitions: Partitions, write: Act) -> Answer:
         after = seen and steps.step(write, seen, at.now)
         if seen is None or after is None:
             return Answer(False, seen)
-        others, change = beside(partitions.table, ACT.records(write), at.now), changes.replace(seen, after, at)
+        others = beside(partitions.table, ACT.records(write), at.now)
+        remembered = after.deleted and stays(partitions.table, call, write.source, write.key)
+        change = changes.replace(seen, after, at, remembered=remembered)
         if after.branch is not None:
             others.append(it.member(after))
         if after.cleaned_up:  # its tombstone is forgotten one day, and whose parent it was then means nothing

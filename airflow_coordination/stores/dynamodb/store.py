@@ -34,6 +34,7 @@ from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb import steps
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
 from airflow_coordination.stores.dynamodb.beside import documents as kept
+from airflow_coordination.stores.dynamodb.beside.tombstones import check_keeps, refuse_ttl
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
 from airflow_coordination.stores.dynamodb.creating import Creating
@@ -154,7 +155,7 @@ class DynamoDBStore(Beside):
         refuse_newer(self.table)
         Takeover(self.table).run()
         write_facts(self.table, self._layout)
-        self._facts = read_facts(self.table)
+        self._facts = self._read()
 
     def outputs_enabled(self) -> bool:
         """Return whether code that knows no overlays is kept out."""
@@ -169,7 +170,11 @@ class DynamoDBStore(Beside):
         return read_facts(self.table).branches_enabled
 
     def enable_branches(self) -> None:
-        """Keep out code that knows no branches and no hidden intervals."""
+        """Keep out code that knows no branches and no hidden intervals.
+
+        :raises SettingsError: when completed partitions shall go by themselves (``ttl``).
+        """
+        refuse_ttl(self.options)
         keep_out_before(self.table, THROUGH_VIEWS)
 
     def close(self) -> None:
@@ -208,8 +213,14 @@ class DynamoDBStore(Beside):
     def _ready(self) -> StoreFacts:
         """Return the store's id, having checked its schema and heard the service's time once in this process."""
         if self._facts is None or not self.table.clock.is_set:
-            self._facts = read_facts(self.table)
+            self._facts = self._read()
         return self._facts
+
+    def _read(self) -> StoreFacts:
+        """Read the store's facts, and refuse options that do not go with them."""
+        facts = read_facts(self.table)
+        check_keeps(self.options, facts)
+        return facts
 
     def register(self, source: str, facts: dict[str, Any]) -> None:
         """Record or refresh a source and what is known of it."""

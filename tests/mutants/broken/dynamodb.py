@@ -15,6 +15,8 @@ _WORDS = "stores.dynamodb.expressions"
 _REQUESTS = "stores.dynamodb.requests"
 _CLOCK = "stores.dynamodb.requests"
 _DOCUMENTS = "stores.dynamodb.beside.documents"
+_STEPS = "stores.dynamodb.steps"
+_TOMBSTONES = "stores.dynamodb.beside.tombstones"
 _OLD_ENDINGS = "stores.dynamodb.partitions"
 _SIMULATED = Simulated("dynamodb", operations=30_000)
 
@@ -25,6 +27,10 @@ def _kit(test: str) -> Tested:
 
 def _remembering(test: str) -> Tested:
     return Tested(f"tests/simulation/dynamodb/test_conformance.py::TestWithHistory::{test}")
+
+
+def _tombstone(test: str) -> Tested:
+    return Tested(f"tests/integration/dynamodb/test_tombstones.py::{test}")
 
 
 def _old(test: str, case: str = "") -> Tested:
@@ -39,6 +45,30 @@ MUTANTS = (
         "put(newest, Attr(KEY).exists() | as_seen)",
         "a version is missing, and the newest one is not the one that was seen",
         _kit("test_who_has_not_seen_the_newest_version_writes_nothing[4]"),
+    ),
+    Mutant(
+        "DynamoDB: a tombstone goes that branches need",
+        _STEPS,
+        "        change = changes.replace(seen, after, at, remembered=remembered)\n",
+        "        change = changes.replace(seen, after, at)\n",
+        "S22: what is created again publishes below what a branch shows",
+        _tombstone("test_s22_what_is_created_again_long_after_it_was_deleted_shows[simulated-published]"),
+    ),
+    Mutant(
+        "DynamoDB: tombstones stay because of others",
+        _TOMBSTONES,
+        '_BRANCHES: Final = ("~0", "~:")',
+        '_BRANCHES: Final = ("", "~:")',
+        "tombstones of partitions that were in no branch stay for ever",
+        _tombstone("test_what_was_in_no_branch_is_forgotten_in_a_week[simulated]"),
+    ),
+    Mutant(
+        "DynamoDB: completed partitions go where branches are",
+        _TOMBSTONES,
+        "    if options.ttl is not None and facts.branches_enabled:\n",
+        "    if False:\n",
+        "S22: what is created again publishes below what a branch shows",
+        _tombstone("test_completed_partitions_may_not_go_by_themselves_where_branches_are[simulated]"),
     ),
     Mutant(
         "DynamoDB: a version is written over",
