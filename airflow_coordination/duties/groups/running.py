@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
+from airflow_coordination.duties.configuring import read_config
 from airflow_coordination.duties.duty import ENDS_ALL
 from airflow_coordination.duties.groups.round import Cluster, GroupDuty, Ran, Round
 from airflow_coordination.duties.groups.state import DONE, FAILED, GROUP, MOST_RUNS, PAUSED, GroupState, Result
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.partition import Partition
@@ -75,11 +75,10 @@ class GroupRun:
 
 
 class GroupRunner:
-    """Runs groups of duties on a store.
+    """Runs groups of duties on a store. Each run reads the dynamic configuration anew.
 
     :param store: the store.
     :param owner: who does it.
-    :param read_config: returns the dynamic configuration; asked at the beginning of each run.
     :param prefix: keeps deployments that share a store apart; the store's own by default.
     :param start_delay: how long a group that nobody has run before waits.
     :param margins: what the purge leaves alone; ``None`` where it is off.
@@ -94,7 +93,6 @@ class GroupRunner:
         self,
         store: PartitionStore,
         owner: str,
-        read_config: Callable[[SourceCoordinator], DynamicConfig],
         *,
         prefix: str | None = None,
         start_delay: timedelta = START_DELAY,
@@ -106,12 +104,12 @@ class GroupRunner:
         clock: Clock | None = None,
     ) -> None:
         never_parked = replace(settings or Settings(), max_failures=_NO_LIMIT, max_lost_leases=_NO_LIMIT)
-        self._store, self._prefix, self._metrics = store, agreed_prefix(store.partition_prefix, prefix), metrics
+        self.store, self._prefix, self._metrics = store, agreed_prefix(store.partition_prefix, prefix), metrics
         self.duties = SourceCoordinator(
             store, DUTIES, owner, prefix, settings=never_parked, metrics=metrics, clock=clock
         )
         self._clock = clock or SystemClock()
-        self._read_config, self._start_delay = read_config, start_delay
+        self._start_delay = start_delay
         self._margins, self._output_root, self._only = margins, output_root, only
 
     def run(self, group: Group) -> GroupRun:
@@ -125,7 +123,7 @@ class GroupRunner:
         if lease is None:
             return self._of_others(group)
         before = GroupState.of_partition(lease.partition)
-        now = self._store.now()
+        now = self.store.now()
         if lease.partition.progress_state is None and self._start_delay:
             self.duties.close(lease, self._start_delay, before.to_json())
             return GroupRun(group=group.name, state=before, waits_until=now + self._start_delay)
@@ -134,7 +132,7 @@ class GroupRunner:
     def look(self, group: Group) -> GroupRun:
         """Return what the duties of a group would do now, and change nothing; no lease is needed for that."""
         before = GroupState.of_partition(self.duties.partition(f"{GROUP}{group.name}"))
-        cluster = self._cluster(group, before, self._store.now(), dry_run=True)
+        cluster = self._cluster(group, before, self.store.now(), dry_run=True)
         results = dict(self._each(group, cluster, before, None))
         return GroupRun(group=group.name, state=replace(before, duties=results), ran=True)
 
@@ -185,12 +183,12 @@ class GroupRunner:
 
     def _cluster(self, group: Group, before: GroupState, now: datetime, *, dry_run: bool = False) -> Cluster:
         return Cluster(
-            store=self._store,
+            store=self.store,
             owner=self.duties.owner.text,
             now=now,
             led_since=before.led(now, group.period),
             period=group.period,
-            config=self._read_config(self.duties),
+            config=read_config(self.duties).config,
             prefix=self._prefix,
             margins=self._margins,
             output_root=self._output_root,

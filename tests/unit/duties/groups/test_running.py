@@ -7,11 +7,11 @@ from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.duties.groups.running import Group, GroupRunner
 from airflow_coordination.duties.groups.state import GroupState
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
@@ -54,8 +54,10 @@ class World:
     def __init__(self) -> None:
         self.clock = FakeClock()
         self.store = InMemoryStore(self.clock)
-        self.config = DynamicConfig()
         self.metrics = CountingMetrics()
+
+    def configure(self, **changes: object) -> None:
+        set_config(self.runner("ana").duties, changes, "ana", "a test")
 
     def runner(
         self, owner: str = "one", start_delay: timedelta = NO_DELAY, only: Sequence[str] | None = None
@@ -63,7 +65,6 @@ class World:
         return GroupRunner(
             self.store,
             owner,
-            lambda _: self.config,
             start_delay=start_delay,
             metrics=self.metrics,
             only=only,
@@ -173,10 +174,10 @@ def test_where_all_duties_fail_the_group_has_failed_and_is_never_parked(world):
 
 def test_while_paused_no_duty_is_run_and_the_period_goes_on(world):
     duty = Noting()
-    world.config = DynamicConfig(pause_coordination=True)
+    world.configure(pauseCoordination=True)
     found = world.runner().run(group(duty))
     assert (found.paused, found.ran, found.state.runs) == (True, False, "p")
-    world.config = DynamicConfig()
+    world.configure(pauseCoordination=False)
     assert not world.runner().run(group(duty)).ran
     world.clock.advance(PERIOD.total_seconds())
     assert world.runner().run(group(duty)).ran
@@ -186,7 +187,7 @@ def test_a_configuration_counts_from_the_next_run_on(world):
     seen = []
 
     def change(round: Round) -> Ran:
-        world.config = DynamicConfig(max_segments_to_move=9)
+        world.configure(maxSegmentsToMove=9)
         seen.append(round.config.max_segments_to_move)
         return Ran(said="changed")
 
