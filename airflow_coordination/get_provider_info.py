@@ -24,6 +24,11 @@ def _field(label: str, description: str, **schema: Any) -> dict[str, Any]:
 
 _OPTIONS = {
     "ownership_timeout": _option("Seconds a lease lasts without renewal.", "float", "600"),
+    "reassign_grace": _option(
+        "Seconds more in which only the next try of its task gets the work of an owner that does not renew.",
+        "float",
+        "0",
+    ),
     "renewals_per_lease": _option("How often a lease is renewed while it lasts, at least twice.", "integer", "10"),
     "max_failures": _option("So many failures in a row park a partition until a person acts.", "integer", "5"),
     "max_lost_leases": _option("So many leases lost in a row, without an ending, park a partition.", "integer", "5"),
@@ -96,6 +101,11 @@ _CONNECTION_TYPE = {
         "output_root": _field("Output root", "Where partitions publish their blocks."),
         "ownership_timeout": _field(
             "Ownership timeout", "Seconds a lease lasts without renewal.", type=["number", "null"]
+        ),
+        "reassign_grace": _field(
+            "Grace before others",
+            "Seconds more in which only the next try of its task gets the work of an owner that does not renew.",
+            type=["number", "null"],
         ),
     },
 }

@@ -137,6 +137,7 @@ class HoldingView(BaseModel):
     heard: bool
     expires_at: datetime | None
     expired: bool
+    late: bool
     application: str | None
     spark_url: str | None
     branch: BranchNote | None = None

@@ -12,7 +12,7 @@ from airflow_coordination.board.counting import COUNTER
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, StoreView
 from airflow_coordination.board.showing.notes import view_for
 from airflow_coordination.board.source_models import SourceAccounting, Tile, TilesPage
-from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
+from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, grace_at, opened
 from airflow_coordination.board.views import count_views, holding_view, offers, partition_view, row, source_view
 from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible, visible_sources
 from airflow_coordination.leases.explaining.facts import Inquiry
@@ -68,7 +68,8 @@ def page(
         found, following = listed(coordinator_of(user, store, seen), chosen, after, limit, ROWS)
         now = store.now()
         view = view_for(store, found)
-        shown = [row(each, now, view) for each in found]
+        grace = grace_at(connection)
+        shown = [row(each, now, view, grace) for each in found]
         typed, offered = _typed(store, source, chosen), offers(store, seen)
         return Read(PartitionPage(typed=typed, offers=offered, partitions=shown, after=following), now)
 
@@ -110,17 +111,18 @@ def _typed(store: PartitionStore, source: str, chosen: Filter) -> str:
 def partition(user: BaseUser, connection: str, source: str, key: str) -> Read[PartitionView]:
     """Return one partition with what happened to it and its head records; raises as :func:`page` does."""
     with open_visible(user, connection, source) as (store, seen):
-        found, beside, now = Inquiry(store, source, Settings()).about(check_key(key))
+        grace = grace_at(connection)
+        found, beside, now = Inquiry(store, source, Settings(reassign_grace=grace)).about(check_key(key))
         if found is None or found.deleted:
             raise NotVisibleError
         happened = timeline(coordinator_of(user, store, seen), key, MOST_TENURES)
-        return Read(partition_view(store, found, seen, explain(found, beside, now), happened, now), now)
+        return Read(partition_view(store, found, seen, explain(found, beside, now), happened, now, grace), now)
 
 
 def holdings(user: BaseUser, connection: str, source: str, after: str | None, limit: int) -> Read[OwnersPage]:
     """Return who holds what in a source; raises as :func:`page` does."""
     with open_visible(user, connection, source) as (store, _):
-        found = owners(store, source, limit, after)
+        found = owners(store, source, limit, after, grace_at(connection))
         view = read_view(store, source) if any(each.branch is not None for each in found.held) else EMPTY
         return Read(OwnersPage(held=[holding_view(each, view) for each in found.held], after=found.after), found.now)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from airflow.sdk import conf
 from airflow.sdk.exceptions import AirflowException
@@ -36,6 +37,14 @@ def connections() -> list[str]:
     """Return the ids of the connections, in the order of the configuration, each once."""
     named = conf.get(SECTION, "board_connections", fallback="") or DEFAULT_CONNECTION
     return list(dict.fromkeys(name for part in named.split(",") if (name := part.strip())))
+
+
+def grace_at(connection: str) -> timedelta:
+    """Return the ``reassign_grace`` of those who work through a connection, as it and the configuration say.
+
+    :raises SettingsError: when they cannot be read.
+    """
+    return CoordinationHook(connection).settings({}).reassign_grace
 
 
 @contextmanager

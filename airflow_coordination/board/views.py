@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from airflow_coordination.board.counting import Counted
@@ -29,7 +29,7 @@ from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.explaining.wording import UNREADABLE, records_told
 from airflow_coordination.monitoring.acting import offered
 from airflow_coordination.monitoring.counts import counted as summed_up
-from airflow_coordination.monitoring.owners import Holding
+from airflow_coordination.monitoring.owners import NO_GRACE, Holding
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import lines, summary
 from airflow_coordination.monitoring.timeline import Event, Timeline
@@ -74,13 +74,15 @@ def _numbers(counted: Counted) -> Numbers:
     )
 
 
-def row(partition: Partition, now: datetime, view: View) -> PartitionRow:
+def row(partition: Partition, now: datetime, view: View, grace: timedelta = NO_GRACE) -> PartitionRow:
     """Return a partition in a list.
 
     :param now: the store's clock.
     :param view: from :func:`~.showing.notes.view_for`.
+    :param grace: of those who work through the connection.
     """
-    return PartitionRow.model_validate({**summary(partition, now), "branch": branch_note(view, partition.branch)})
+    told = summary(partition, now, grace)
+    return PartitionRow.model_validate({**told, "branch": branch_note(view, partition.branch)})
 
 
 def holding_view(held: Holding, view: View) -> HoldingView:
@@ -97,6 +99,7 @@ def holding_view(held: Holding, view: View) -> HoldingView:
         heard=held.heard,
         expires_at=held.expires_at,
         expired=held.expired,
+        late=held.late,
         branch=branch_note(view, held.branch),
         **_spark(held.facts),
     )
@@ -152,13 +155,22 @@ def _typed(store: PartitionStore, action: Action, seen: VisibleSource, partition
 
 
 def partition_view(
-    store: PartitionStore, found: Partition, seen: VisibleSource, why: Explanation, happened: Timeline, now: datetime
+    store: PartitionStore,
+    found: Partition,
+    seen: VisibleSource,
+    why: Explanation,
+    happened: Timeline,
+    now: datetime,
+    grace: timedelta,
 ) -> PartitionView:
-    """Return one partition with what happened to it and its head records."""
+    """Return one partition with what happened to it and its head records.
+
+    :param grace: of those who work through the connection.
+    """
     heads = store.heads(found.source, key=found.key, limit=MOST_HEADS)
     view = read_view(store, found.source) if heads or found.branch is not None else EMPTY
     return PartitionView(
-        summary=row(found, now, view),
+        summary=row(found, now, view, grace),
         explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
         offers=offers(store, seen, found),
         typed=remedies.about(remedies.shell_of(store), "explain", found.source, found.key),

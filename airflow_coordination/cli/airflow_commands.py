@@ -19,6 +19,7 @@ from airflow_coordination.cli.context import AirflowPlaces, CommandContext
 from airflow_coordination.cli.standalone import run, standalone_context
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
+from airflow_coordination.values.settings import Settings
 
 _CHAIN: Final = "_AIRFLOW_PROCESS_CONTEXT"
 """Says which secrets backends the task SDK asks; ``airflow connections test`` sets it, too."""
@@ -52,7 +53,9 @@ def _context(args: argparse.Namespace) -> CommandContext:
     """Return the context of ``--store``, otherwise of the connection."""
     if getattr(args, "store", None):
         return standalone_context(args)
-    return CommandContext(lambda: _connected(args.conn_id), lambda: _around(args.conn_id), _places)
+    return CommandContext(
+        lambda: _connected(args.conn_id), lambda: _around(args.conn_id), _places, lambda: _configured(args.conn_id)
+    )
 
 
 def _places() -> AirflowPlaces:
@@ -77,6 +80,13 @@ def _connected(conn_id: str) -> PartitionStore:
 
     with _airflows_database():
         return CoordinationHook(conn_id).get_conn()
+
+
+def _configured(conn_id: str) -> Settings:
+    from airflow_coordination.hooks.coordination import CoordinationHook
+
+    with _airflows_database():
+        return CoordinationHook(conn_id).settings({})
 
 
 @contextmanager

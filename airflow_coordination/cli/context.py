@@ -6,12 +6,18 @@ import getpass
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
+from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.settings import Settings
+
+_GRACE: Final = "AIRFLOW__COORDINATION__REASSIGN_GRACE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +40,26 @@ def places_without_airflow() -> AirflowPlaces:
     return AirflowPlaces(Path.cwd() / "dags", shown, os.environ.get("AIRFLOW__API__BASE_URL"))
 
 
+def settings_without_airflow() -> Settings:
+    """Return what holds where a command does not run within Airflow: of what is looked at, only the grace matters.
+
+    :raises SettingsError: when the environment's grace is no number of seconds.
+    """
+    text = os.environ.get(_GRACE) or "0"
+    try:
+        grace = timedelta(seconds=float(text))
+    except (ValueError, OverflowError):
+        raise SettingsError(_GRACE, text, "is no number of seconds", "Give seconds, for example 300") from None
+    return Settings(reassign_grace=grace)
+
+
 class CommandContext:
     """A store, opened when a command first asks for it.
 
     :param opening: opens the store.
     :param look_around: gives the findings of ``doctor`` on Airflow, where the command runs within it.
     :param airflow: gives the places of Airflow.
+    :param settings: gives the timers and limits that the store's users have, as far as they are configured.
     """
 
     def __init__(
@@ -47,8 +67,9 @@ class CommandContext:
         opening: Callable[[], PartitionStore],
         look_around: Callable[[], Iterable[Finding]] = tuple,
         airflow: Callable[[], AirflowPlaces] = places_without_airflow,
+        settings: Callable[[], Settings] = settings_without_airflow,
     ) -> None:
-        self._opening = opening
+        self._opening, self._settings = opening, settings
         self.look_around = look_around
         self.airflow = airflow
 
@@ -77,7 +98,7 @@ class CommandContext:
 
     def newcomer(self, source: str, partition_prefix: str | None) -> SourceCoordinator:
         """Return a coordinator for a source that the store need not know."""
-        return SourceCoordinator(self.store, source, account(), partition_prefix)
+        return SourceCoordinator(self.store, source, account(), partition_prefix, settings=self._settings())
 
 
 def account() -> str:

@@ -71,7 +71,7 @@ class Acquisition:
         return Tenancy(
             op=self._randomness.op_id(),
             owner=self._owner,
-            timeout=self._settings.ownership_timeout,
+            timeout=self._settings.lease_time,
             max_lost_leases=self._settings.max_lost_leases,
             max_failures=self._settings.max_failures,
             owner_details=self.owner_details,

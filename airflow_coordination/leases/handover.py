@@ -30,7 +30,7 @@ REPORT_MARKER: Final = "[coordination] "
 
 _WORD: Final = "base64:"
 _DEFAULTS: Final = Settings()
-_NEWER: Final = ("acknowledgment_timeout", "on_negative", "renewals_per_lease", "brake_after")
+_NEWER: Final = ("acknowledgment_timeout", "on_negative", "renewals_per_lease", "brake_after", "reassign_grace")
 """Settings that a driver of the version before does not know: they go along only where they say something."""
 _BALANCE_TIMES: Final = frozenset({"hand_over_timeout", "balance_interval"})
 _NEWER_FIELDS: Final = ("concurrent_leases", "retaken")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.lease import Lease, lease_time
 from airflow_coordination.values.errors import (
     NoProgressError,
     PartitionNotFoundError,
@@ -145,7 +145,7 @@ class Heartbeat:
         """
         if self._settings.renewals_per_lease < FEW_RENEWALS:
             return 0.0
-        saved = self._lease.chain.deadline - self._settings.ownership_timeout.total_seconds()
+        saved = self._lease.chain.deadline - lease_time(self._settings, self._lease.partition.source).total_seconds()
         return max(saved - since, 0.0)
 
     def _start_guard(self) -> None:

@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from airflow_coordination.leases.outcomes import EndRequest
 from airflow_coordination.protocol.partition import Partition
@@ -15,6 +15,8 @@ from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import ForkedChildError
 from airflow_coordination.values.fence import Ending, Fence
+from airflow_coordination.values.names import is_internal
+from airflow_coordination.values.settings import Settings
 
 Heeds = Callable[[str, str], bool]
 """Says whether a lease that was asked for is to be handed over, by who has asked and the partition."""
@@ -70,6 +72,17 @@ class Chain:
         """
         if os.getpid() != self.process:
             raise ForkedChildError(self.partition.key, self.process, os.getpid())
+
+
+def lease_time(settings: Settings, source: str) -> timedelta:
+    """Return for how long a write holds a lease: others keep off for the grace, too, but where no work would come back.
+
+    Its owner counts on the same time. Until then the store gives the partition to nobody else, so that an owner which
+    comes back late goes on by renewing.
+
+    :param source: the stored source identifier. Suppliers and members, of internal ones, are followed without a grace.
+    """
+    return settings.ownership_timeout if is_internal(source) else settings.lease_time
 
 
 @dataclass(frozen=True, slots=True)

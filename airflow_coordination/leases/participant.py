@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.confirm import Settler
@@ -21,6 +22,8 @@ from airflow_coordination.values.times import Clock, Randomness, SystemClock
 
 _NO_LIMIT = 2**31 - 1
 """The global state is never parked: a dead supplier is always replaced (promise L4)."""
+_NO_GRACE = timedelta(0)
+"""Of suppliers and members: they leave no work half done that they could come back to."""
 
 
 class Participant:
@@ -61,12 +64,12 @@ class Participant:
 
         :param fused: where the store can complete and acquire in one commit.
         """
-        never_parked = dataclasses.replace(self.settings, max_lost_leases=_NO_LIMIT)
+        internal = dataclasses.replace(self.settings, max_lost_leases=_NO_LIMIT, reassign_grace=_NO_GRACE)
         return Acquisition(
             self.store,
             source_id,
             self.owner,
-            self.settings if source_id == self.source_id else never_parked,
+            self.settings if source_id == self.source_id else internal,
             self.settler,
             self.tenures,
             self.clock,

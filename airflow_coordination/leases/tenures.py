@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from airflow_coordination.leases.confirm import Settler, not_owned
-from airflow_coordination.leases.lease import Chain, Lease
+from airflow_coordination.leases.lease import Chain, Lease, lease_time
 from airflow_coordination.leases.outcomes import CompleteRequest, EndRequest, Tenure, interval_in, said_interval
 from airflow_coordination.leases.viewing.branches import BranchRules
 from airflow_coordination.protocol.follow_up import promised
@@ -49,7 +49,7 @@ class Tenures:
         """Return the lease on a partition acquired by a request sent at ``sent_at`` (own monotonic time)."""
         expires_at = partition.ownership_timeout
         assert expires_at is not None, "an ASSIGNED partition has a timeout"
-        deadline = sent_at + self._settings.ownership_timeout.total_seconds()
+        deadline = sent_at + lease_time(self._settings, partition.source).total_seconds()
         chain = Chain(partition.last_op, partition, expires_at, deadline, accounting.said(partition))
         return Lease(partition, Fence(partition.token, partition.nonce), expires_at, chain)
 
@@ -80,7 +80,7 @@ class Tenures:
             key=key,
             fence=fence,
             op=self._randomness.op_id(),
-            timeout=self._settings.ownership_timeout,
+            timeout=lease_time(self._settings, source),
             owner_details=owner_details,
         )
         unknown = Partition(
@@ -95,11 +95,13 @@ class Tenures:
             raise OutcomeUnknownError("begin", error.reason) from error
 
     def renew(self, lease: Lease) -> Lease:
-        """Hold the lease for another ownership timeout. Repeated until heard or the lease's own deadline."""
+        """Hold the lease for another ownership timeout, and the grace.
+
+        Repeated until heard or the lease's own deadline.
+        """
         lease.chain.check_process()
-        write = Renew(
-            source=lease.partition.source, key=lease.key, fence=lease.fence, timeout=self._settings.ownership_timeout
-        )
+        source = lease.partition.source
+        write = Renew(source=source, key=lease.key, fence=lease.fence, timeout=lease_time(self._settings, source))
 
         def send() -> tuple[float, Answer]:
             return self._clock.monotonic(), self._store.write(write)
@@ -141,7 +143,7 @@ class Tenures:
                 prev=chain.last_op,
                 progress_text=text,
                 staged=staged,
-                timeout=self._settings.ownership_timeout,
+                timeout=lease_time(self._settings, partition.source),
                 accounting=totals,
             )
             answer = self._settler.settle(f"save progress of {partition.key!r}", write, chain)
@@ -242,7 +244,8 @@ class Tenures:
         chain = lease.chain
         expires_at = answer.expires_at or (answer.partition.ownership_timeout if answer.partition else None)
         chain.expires_at = max(chain.expires_at, expires_at or chain.expires_at)
-        chain.deadline = max(chain.deadline, sent_at + self._settings.ownership_timeout.total_seconds())
+        held_for = lease_time(self._settings, chain.partition.source)
+        chain.deadline = max(chain.deadline, sent_at + held_for.total_seconds())
         chain.wanted_by = answer.wanted_by or chain.wanted_by
         partition = replace(chain.partition, ownership_timeout=chain.expires_at)
         return replace(lease, partition=partition, expires_at=chain.expires_at)

@@ -16,6 +16,7 @@ from airflow_coordination.values.status import PartitionStatus
 MOST_HELD: Final = 2_000
 """The most leases looked at for the oldest of a source, by key; and those of one request."""
 _AT_ONCE: Final = 400
+NO_GRACE: Final = timedelta(0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +33,7 @@ class Holding:
     :param expires_at: when the lease ends unless it is renewed; ``None`` for one without an end.
     :param facts: what the owner's driver has said of itself: ``application`` and ``url`` of its Spark application.
     :param branch: that it runs in, ``None`` for none.
+    :param late: whether the owner has not renewed in time, and the lease is in grace: others get it at its end.
     :param left: how long that is from now on; not above zero for a lease that has ended and that nobody has taken yet.
     """
 
@@ -45,6 +47,7 @@ class Holding:
     left: timedelta | None
     facts: Mapping[str, Any]
     branch: int | None = None
+    late: bool = False
 
     @property
     def task(self) -> TaskInstance | None:
@@ -73,7 +76,9 @@ class Owners:
     after: str | None
 
 
-def owners(store: PartitionStore, source: str, limit: int = 100, after: str | None = None) -> Owners:
+def owners(
+    store: PartitionStore, source: str, limit: int = 100, after: str | None = None, grace: timedelta = NO_GRACE
+) -> Owners:
     """Return who holds what in a source: it costs what is held, however large the source is; and the clock.
 
     On DynamoDB a lease that began in this moment may be missing, because the index is late.
@@ -83,12 +88,13 @@ def owners(store: PartitionStore, source: str, limit: int = 100, after: str | No
         kind ``GLOBAL_STATE`` tells who runs the supplier.
     :param limit: partitions; one more is read, to know whether to go on.
     :param after: only keys above this one.
+    :param grace: ``reassign_grace``, as the owners have it; it tells who is late.
     :raises InvalidInputError: when ``limit`` or ``after`` cannot be.
     """
     more = check_limit(limit) + 1
     found = store.page(source, PartitionStatus.ASSIGNED, check_key(after, "after") if after else None, more)
     now = store.now()
-    held = tuple(_holding(each, now) for each in found[:limit])
+    held = tuple(_holding(each, now, grace) for each in found[:limit])
     return Owners(source=source, now=now, held=held, after=held[-1].key if len(found) > limit else None)
 
 
@@ -109,7 +115,7 @@ def held_for(store: PartitionStore, source: str) -> timedelta:
     return now - oldest
 
 
-def _holding(partition: Partition, now: datetime) -> Holding:
+def _holding(partition: Partition, now: datetime, grace: timedelta) -> Holding:
     ends = partition.ownership_timeout
     return Holding(
         key=partition.key,
@@ -122,6 +128,7 @@ def _holding(partition: Partition, now: datetime) -> Holding:
         left=ends - now if ends else None,
         facts=partition.owner_facts,
         branch=partition.branch,
+        late=partition.is_late(grace, now),
     )
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import takewhile
 
+from airflow_coordination.monitoring.owners import NO_GRACE
 from airflow_coordination.monitoring.states import state_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.steps import due_at
@@ -16,12 +17,13 @@ from airflow_coordination.values.failing import alike
 from airflow_coordination.values.status import PartitionStatus
 
 
-def summary(partition: Partition, now: datetime) -> Mapping[str, object]:
+def summary(partition: Partition, now: datetime, grace: timedelta = NO_GRACE) -> Mapping[str, object]:
     """Return the columns of a list.
 
     :param now: the store's clock.
+    :param grace: ``reassign_grace``, as the owners have it.
     """
-    then, at = _next(partition, now)
+    then, at = _next(partition, now, grace)
     return {
         "key": partition.key,
         "status": state_of(partition),
@@ -35,10 +37,12 @@ def summary(partition: Partition, now: datetime) -> Mapping[str, object]:
     }
 
 
-def _next(partition: Partition, now: datetime) -> tuple[str | None, datetime | None]:
+def _next(partition: Partition, now: datetime, grace: timedelta) -> tuple[str | None, datetime | None]:
     """Return the partition's next event and its time. An overdue one waits for whoever looks after the source."""
     due = due_at(partition)
     overdue = due is not None and due <= now
+    if partition.is_late(grace, now):
+        return "its owner is late: it is in grace, and then others get it", due
     if partition.status is PartitionStatus.ASSIGNED:
         return ("its lease is over: a sensor or an acquirer takes it" if overdue else "its lease ends"), due
     if partition.parked:

@@ -68,6 +68,8 @@ class LeasedOperator(TextFields):
         case where a ``PartitionsSensor`` after it would be skipped, too, by its trigger rule.
     :param on_clear: ``"explain"`` or ``"reset"``: what clearing a finished task instance does to its partition.
     :param ownership_timeout: how long a lease lasts without renewal (timedelta or seconds).
+    :param reassign_grace: so much longer only the next try of this task gets the work (timedelta or seconds). Those who
+        look know of it what the connection or ``[coordination]`` says.
     :param renewals_per_lease: how often it is renewed in that time, at least twice; by default ten times.
     :param max_closed_count: so many closes complete a partition.
     :param max_failures: so many failures in a row park a partition.
@@ -102,6 +104,7 @@ class LeasedOperator(TextFields):
         on_empty: str = "success",
         on_clear: str = "explain",
         ownership_timeout: timedelta | float | None = None,
+        reassign_grace: timedelta | float | None = None,
         renewals_per_lease: int | None = None,
         max_closed_count: int | None = None,
         max_failures: int | None = None,
@@ -143,6 +146,7 @@ class LeasedOperator(TextFields):
             check_way_out(on_negative)
         self._arguments = {
             "ownership_timeout": ownership_timeout,
+            "reassign_grace": reassign_grace,
             "renewals_per_lease": renewals_per_lease,
             "max_closed_count": max_closed_count,
             "max_failures": max_failures,

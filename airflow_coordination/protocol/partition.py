@@ -223,6 +223,17 @@ class Partition:
         """The Airflow try of who holds it, ``None`` when nobody does."""
         return Owner(self.owner).try_number if self.owner else None
 
+    def is_late(self, grace: timedelta, now: datetime) -> bool:
+        """Return whether it is in grace: its owner has not renewed in time, and others do not get it yet.
+
+        It is derived: what is stored is when others get it, the grace after it should have been renewed.
+
+        :param grace: ``reassign_grace``, as its owner has it.
+        :param now: by the store's clock.
+        """
+        until = self.ownership_timeout
+        return self.status is PartitionStatus.ASSIGNED and until is not None and now < until <= now + grace
+
     @property
     def wanted(self) -> str | None:
         """Who has asked its owner to hand it over, ``None`` while nobody has."""

@@ -241,6 +241,11 @@ def holds_partitions(identifier: str) -> bool:
     return not identifier.endswith(_INTERNAL)
 
 
+def is_internal(identifier: str) -> bool:
+    """Return whether a stored ``sourceIdentifier`` is of what goes with a source: its supplier, its workers."""
+    return identifier.endswith(_INTERNAL)
+
+
 def split_source(identifier: str) -> tuple[str | None, str, str]:
     """Return prefix, source and kind of a stored ``sourceIdentifier``; the inverse of :func:`compose_source`."""
     *prefix, source, kind = (unquote(part) for part in identifier.split(SEPARATOR))

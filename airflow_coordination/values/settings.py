@@ -47,6 +47,8 @@ class Settings:
     """The timers and limits of ``protocol.md``; one page of the docs lists them all.
 
     :param ownership_timeout: how long a lease lasts without renewal; 10 minutes (the seed).
+    :param reassign_grace: so much longer nobody but the next try of the same task gets the work of an owner that does
+        not renew, while the owner may come back; 0 = at once others (Druid: the lifetime of a lost segment).
     :param max_closed_count: this many closes complete a partition; ``None`` = no limit (Data Prepper).
     :param max_failures: this many failures in a row park a partition; a completion or a close sets the count to 0.
     :param max_lost_leases: this many leases lost in a row, without an ending, park a partition; in force for the
@@ -65,6 +67,7 @@ class Settings:
     """
 
     ownership_timeout: timedelta = timedelta(minutes=10)
+    reassign_grace: timedelta = timedelta(0)
     max_closed_count: int | None = None
     max_failures: int = 5
     max_lost_leases: int = 5
@@ -81,6 +84,7 @@ class Settings:
         for name in _ABOVE_ZERO:
             positive(name, getattr(self, name))
         positive("retry_delay", self.retry_delay, zero=True)
+        positive("reassign_grace", self.reassign_grace, zero=True)
         for name in ("max_failures", "max_lost_leases", "max_closed_count"):
             value = getattr(self, name)
             if name == "max_closed_count" and value is None:
@@ -96,6 +100,11 @@ class Settings:
             problem = f"is not a whole number from 0 to {MOST_COUNTED}"
             raise SettingsError("brake_after", brake, problem, "Give for example 10, or 0 for no brake")
         check_way_out(self.on_negative)
+
+    @property
+    def lease_time(self) -> timedelta:
+        """How long others keep off what is not renewed: what writes send to the store."""
+        return self.ownership_timeout + self.reassign_grace
 
     @property
     def renewal_interval(self) -> timedelta:

@@ -28,5 +28,5 @@ const row = (one, now, here) => [
   h(Spark, one),
 ];
 
-const Lease = ({ expires_at, expired, now }) => (!expires_at ? "has no end"
-  : h(Text, { as: "span", color: expired ? "fg.error" : undefined }, expired ? "ended " : "ends ", h(When, { at: expires_at, now })));
+const Lease = ({ expires_at, expired, late, now }) => (!expires_at ? "has no end"
+  : h(Text, { as: "span", color: expired ? "fg.error" : late ? "fg.warning" : undefined }, expired ? "ended " : late ? "in grace until " : "ends ", h(When, { at: expires_at, now })));

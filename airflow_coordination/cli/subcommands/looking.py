@@ -20,6 +20,7 @@ from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.explaining.wording import UNREADABLE, records_told, span
 from airflow_coordination.monitoring.advice import ENOUGH, advise
 from airflow_coordination.monitoring.counts import counted
+from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import began, owners
 from airflow_coordination.monitoring.selection import listed
 from airflow_coordination.monitoring.states import by_state
@@ -76,7 +77,8 @@ def _counted(context: CommandContext, prefix: str | None, source: str) -> Row:
     row: dict[str, object] = {"source": source, "prefix": coordinator.partition_prefix}
     row |= {state.lower(): count for state, count in by_state(counts, outlook).items()}
     row |= asdict(counted(counts, outlook))
-    return row | {"overdue": outlook.overdue, "next_due": outlook.next_due, "paused": outlook.paused}
+    row |= {"overdue": outlook.overdue, "in_grace": late_ones(coordinator, outlook).number}
+    return row | {"next_due": outlook.next_due, "paused": outlook.paused}
 
 
 def list_partitions(context: CommandContext, args: Namespace) -> None:
@@ -84,8 +86,9 @@ def list_partitions(context: CommandContext, args: Namespace) -> None:
     coordinator = context.coordinator(args.source, args.partition_prefix)
     page, after = listed(coordinator, filter_of(args), args.after, check_limit(args.limit))
     now = context.store.now()
+    grace = coordinator.settings.reassign_grace
     logs = last_task_logs(context, coordinator, page)
-    rows = [{**summary(each, now), "since": _since(each), "log": logs.get(each.key)} for each in page]
+    rows = [{**summary(each, now, grace), "since": _since(each), "log": logs.get(each.key)} for each in page]
     print_rows(rows, args.output)
     if after is not None:
         say(f"There are more. These are the first {len(page)}; go on with --after={quoted(after)}")
@@ -105,9 +108,7 @@ def show(context: CommandContext, args: Namespace) -> None:
     partition = coordinator.partition(args.key)
     if partition is None:
         raise PartitionNotFoundError(args.key, args.source)
-    rows: list[Row] = [
-        {"field": name, "value": value} for name, value in _details(partition, context.store.now()).items()
-    ]
+    rows: list[Row] = [{"field": name, "value": value} for name, value in _details(coordinator, partition).items()]
     if records_told(partition) == UNREADABLE:
         rows.append({"field": "accounting", "value": UNREADABLE})
     elif partition.accounting is not None:
@@ -145,13 +146,14 @@ def _told(head: HeadRecord) -> str:
     return f"{rows}; records: {records}" if records else rows
 
 
-def _details(partition: Partition, now: datetime) -> Row:
+def _details(coordinator: SourceCoordinator, partition: Partition) -> Row:
+    now, grace = coordinator.store.now(), coordinator.settings.reassign_grace
     named = ("priority", "payload_text", "progress_text", "reopen_at", "available_at", "created_at", "updated_at")
     fence = str(partition.fence) if partition.fence else None
     limit = {"max_failures": partition.max_failures, "max_lost_leases": partition.max_lost_leases}
     family = {name: ", ".join(map(shown, getattr(partition, name))) or None for name in ("parents", "waits_for")}
     stored = {name: getattr(partition, name) for name in named}
-    return {**summary(partition, now), **limit, "fence": fence, **stored, **family}
+    return {**summary(partition, now, grace), **limit, "fence": fence, **stored, **family}
 
 
 def _spoken(action: dict[str, object]) -> str:

@@ -14,6 +14,7 @@ from airflow_coordination.cli.subcommands.acting import age_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.monitoring.counts import counted
+from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.states import PARKED, by_state
 from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
@@ -98,6 +99,7 @@ def _told(coordinator: SourceCoordinator) -> dict[str, object]:
         **{state.lower(): count for state, count in by_state(counts, outlook).items()},
         **asdict(counted(counts, outlook)),
         "overdue": outlook.overdue,
+        "in_grace": str(late_ones(coordinator, outlook)) or None,
         "oldest_claimable_seconds": outlook.oldest_claimable and outlook.oldest_claimable // timedelta(seconds=1),
         "next_due": outlook.next_due,
         "paused": outlook.paused,

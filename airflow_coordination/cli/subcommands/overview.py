@@ -49,7 +49,8 @@ def print_owners(context: CommandContext, args: Namespace) -> None:
     for prefix, source in chosen(context, args):
         coordinator = context.coordinator(source, prefix)
         prefix = coordinator.partition_prefix
-        page = owners(context.store, compose_source(source, prefix, "PARTITION"), limit - len(rows), args.after)
+        grace = coordinator.settings.reassign_grace
+        page = owners(context.store, compose_source(source, prefix, "PARTITION"), limit - len(rows), args.after, grace)
         rows += [_held(context, source, prefix, each) for each in page.held]
         more = page.after
         if more is not None or len(rows) == limit:
@@ -71,6 +72,7 @@ def _held(context: CommandContext, source: str, prefix: str | None, held: Holdin
         "since": held.since,
         "wrote_at": held.wrote_at,
         "expires_at": held.expires_at,
+        "late": held.late,
         "seconds_left": None if held.left is None else held.left // _SECOND,
         "spark": held.facts.get("application"),
         "spark_ui": held.facts.get("url"),

@@ -25,6 +25,8 @@ class Reason(StrEnum):
     """UNASSIGNED and claimable for long, while nobody holds or acquires anything in its source."""
     HELD = "held"
     """ASSIGNED under a lease that lasts."""
+    LATE = "late"
+    """ASSIGNED, not renewed in time, and in grace: others get it when that is over."""
     EXPIRED = "expired"
     """ASSIGNED under a lease that has ended: it waits for a sweep or an acquirer."""
     PARKED = "parked"

@@ -120,6 +120,7 @@ class SourceFacts:
     :param pause: of the source, where the partition waits to be acquired.
     :param follow_ups: how many notes of what follows its endings are left, where it is done.
     :param above: what it waits for, and what that waits for itself, nearest first.
+    :param grace: ``reassign_grace``, as whoever asks is set: how long before a lease ends its owner is late.
     :param signs: of those who work in the source; ``None`` where they are not known or not asked for.
     """
 
@@ -137,6 +138,7 @@ class SourceFacts:
     follow_ups: int = 0
     above: tuple[Partition, ...] = ()
     signs: Signs | None = None
+    grace: timedelta = timedelta(0)
 
 
 class Hears(Protocol):
@@ -176,6 +178,7 @@ class Inquiry:
             shell=shell_of(self._store),
             max_failures=limits.max_failures,
             max_lost_leases=limits.max_lost_leases,
+            grace=limits.reassign_grace,
         )
         return found, replace(facts, **self._of_use(found, key, now)), now
 

@@ -164,6 +164,8 @@ def _unseen(facts: SourceFacts, now: datetime) -> str:
 
 def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
     """Explain what an owner works on."""
+    if partition.is_late(facts.grace, now):
+        return late(partition, facts, now)
     sentence = f"{_name(facts)} is held by {holder(partition.owner)}"
     if phantom(PLAIN, partition):
         sentence += "; its owner has not renewed the lease nor written anything yet"
@@ -181,6 +183,16 @@ def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
         f"{sentence}; its lease ends at {ahead(until, now)} unless it is renewed.",
         f"The owner renews the lease or ends it; otherwise others can acquire the partition from {moment(until)} on.",
     )
+
+
+def late(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what an owner has not renewed in time, while others keep off."""
+    until = _known(partition.ownership_timeout)
+    silent = f"which should have renewed the lease by {past(until - facts.grace, now)}"
+    said = f"{_name(facts)} is held by {holder(partition.owner)}, {silent}; it is in grace until {ahead(until, now)}."
+    then = "The owner goes on by renewing the lease, and its task's next try takes the partition at once"
+    others = f"{then}; others can acquire it from {moment(until)} on."
+    return Explanation(facts.key, Reason.LATE, said, others, _command("release", facts))
 
 
 def expired(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.protocol.results import Outlook, Swept
@@ -69,6 +70,8 @@ class Observation:
         self.seconds = (due - coordinator.store.now()).total_seconds() if due else None
         """Until something is due, by the store's clock; ``None`` when nothing will be."""
         self.resumed = self._resumed_lately()
+        self.late = late_ones(coordinator, self.outlook)
+        """Who has not renewed in time, while others keep off: a grace is no hang."""
 
     def _resumed_lately(self) -> str:
         """Return who has resumed the source, where that was not long ago; otherwise nothing."""
@@ -117,10 +120,11 @@ class Observation:
         outlook, swept = self.outlook, self.swept
         next_due = f", next due {outlook.next_due.isoformat(timespec='seconds')}" if outlook.next_due else ""
         overdue = f"; {swept.total} were overdue until this look" if swept.total else ""
+        late = f" ({self.late})" if self.late.number else ""
         resume = typed(self._coordinator, "resume")
         paused = f"; {outlook.pause}: nothing is acquired until `{resume}`" if self.paused else ""
         return (
-            f"Source {self._coordinator.source}: {outlook.assigned} held, {outlook.waiting} delayed, "
+            f"Source {self._coordinator.source}: {outlook.assigned} held{late}, {outlook.waiting} delayed, "
             f"{outlook.parked} parked, {self._blocked}{outlook.completed} completed{next_due}; "
             f"swept: {swept.reopened} reopened, {swept.reclaimed} reclaimed, {swept.parked} parked{overdue}{paused}"
         )

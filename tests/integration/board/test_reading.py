@@ -201,3 +201,16 @@ def test_s26_what_became_of_a_sources_records_is_added_up_when_it_is_asked_for(f
     records = {(one["count"], one["sink"]): one["records"] for one in found["accounting"]}
     assert (found["partitions"], records["read", None], records["delivered", "search"]) == (2, 6, 4)
     assert "accounting" not in get("source").json(), "it reads every partition, so never by itself"
+
+
+def test_a_late_owner_is_in_grace_on_the_list_the_owners_and_the_page_of_its_partition(flights, get, monkeypatch):
+    """The lease lasts ten minutes: with a longer grace it should have been renewed before."""
+    flights.create_partitions(["k1"])
+    flights.acquire_partition("k1")
+    assert [one["late"] for one in get("owners").json()["held"]] == [False]
+    monkeypatch.setenv("AIRFLOW__COORDINATION__REASSIGN_GRACE", "700")
+    assert [one["late"] for one in get("owners").json()["held"]] == [True]
+    [listed] = get("partitions", status="ASSIGNED").json()["partitions"]
+    assert listed["next"] == "its owner is late: it is in grace, and then others get it"
+    found = get("partition", key="k1").json()
+    assert (found["summary"]["next"], found["explanation"]["reason"]) == (listed["next"], "late")

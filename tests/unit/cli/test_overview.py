@@ -142,3 +142,33 @@ def test_a_store_without_sources(cli):
     cli("store", "migrate")
     code, out, err = cli("sources")
     assert (code, out, err) == (0, "", "Nothing found.\n")
+
+
+GRACE = "AIRFLOW__COORDINATION__REASSIGN_GRACE"
+
+
+def test_who_is_late_by_the_grace_that_is_configured(flights, cli, monkeypatch):
+    """The lease lasts ten minutes: with a longer grace it should have been renewed before."""
+    flights.acquire_partition("2013-01")
+    [held], _ = rows(cli, "owners", "--source", "flights")
+    [known], _ = rows(cli, "status", "--source", "flights")
+    assert (held["late"], known["in_grace"]) == (False, 0)
+    monkeypatch.setenv(GRACE, "700")
+    [held], _ = rows(cli, "owners", "--source", "flights")
+    [known], _ = rows(cli, "status", "--source", "flights")
+    assert (held["late"], known["in_grace"]) == (True, 1)
+    fields = {row["field"]: row["value"] for row in rows(cli, "source", "--source", "flights")[0]}
+    assert fields["in_grace"].startswith("1 partition in grace, next at ")
+    listed = [row["next"] for row in rows(cli, "list", "--source", "flights", "--status", "ASSIGNED")[0]]
+    assert listed == ["its owner is late: it is in grace, and then others get it"]
+    shown = {row["field"]: row["value"] for row in rows(cli, "show", "2013-01", "--source", "flights")[0]}
+    assert shown["next"] == listed[0]
+    why = {row["field"]: row["value"] for row in rows(cli, "explain", "2013-01", "--source", "flights")[0]}
+    assert why["reason"] == "late"
+
+
+def test_a_grace_that_is_none_is_refused(flights, cli, monkeypatch):
+    monkeypatch.setenv(GRACE, "soon")
+    code, _, err = cli("status", "--source", "flights")
+    assert code == 1
+    assert f"{GRACE}='soon': is no number of seconds. Give seconds, for example 300" in err

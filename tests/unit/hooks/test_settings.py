@@ -95,3 +95,11 @@ def test_sweep_interval_and_output_root_come_from_the_configuration(monkeypatch)
     monkeypatch.setenv("AIRFLOW__COORDINATION__SWEEP_INTERVAL", "5")
     monkeypatch.setenv("AIRFLOW__COORDINATION__OUTPUT_ROOT", "/data")
     assert (sweep_interval(), configured_output_root()) == (timedelta(seconds=5), "/data")
+
+
+def test_the_grace_comes_from_where_everybody_reads_it(monkeypatch):
+    assert merge_settings({}, {}).reassign_grace == timedelta(0)
+    monkeypatch.setenv("AIRFLOW__COORDINATION__REASSIGN_GRACE", "120")
+    assert merge_settings({}, {}).reassign_grace == timedelta(minutes=2)
+    assert merge_settings({"reassign_grace": 180}, {}).reassign_grace == timedelta(minutes=3)
+    assert merge_settings({"reassign_grace": 180}, {"reassign_grace": 0}).reassign_grace == timedelta(0)
