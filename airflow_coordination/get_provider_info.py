@@ -71,6 +71,13 @@ _OPTIONS = {
         "coordination_default",
         example="coordination_default,team_b",
     ),
+    "duties_properties": _option(
+        "A file with Druid's properties druid.coordinator.*, its own runtime.properties for example: which groups of "
+        "duties there are, and when they run; empty = the built-in ones.",
+        "string",
+        "",
+        example="/etc/druid/coordinator/runtime.properties",
+    ),
 }
 
 _CONNECTION_TYPE = {

@@ -21,6 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.planning.duties.configuration import KEYS, MEANINGLESS
+from airflow_coordination.planning.duties.keys import BUILT_IN, KNOWN, PREFIX
+from airflow_coordination.planning.duties.keys import MEANINGLESS as DO_NOTHING
 from airflow_coordination.protocol import metrics
 from airflow_coordination.protocol.transitions import diagram
 from airflow_coordination.submission.credential_routes import MATRIX, MODES, REMEDIES, Opens
@@ -212,6 +214,29 @@ def meaningless_keys() -> str:
     return table("key of Druid's", "why it means nothing here", rows=rows)
 
 
+def duty_properties() -> str:
+    """Return the properties that have a meaning, with their defaults."""
+    rows = [
+        (f"`{PREFIX}{key}`", f"`{each.default}`" if each.default else "empty", each.means)
+        for key, each in KNOWN.items()
+    ]
+    return table("property", "default", "meaning", rows=rows)
+
+
+def duty_groups() -> str:
+    """Return the built-in groups."""
+    rows = [
+        (f"`{name}`", group.period, ", ".join(f"`{duty}`" for duty in group.duties)) for name, group in BUILT_IN.items()
+    ]
+    return table("group", "every", "duties, in their order", rows=rows)
+
+
+def meaningless_properties() -> str:
+    """Return the beginnings of Druid's properties that mean nothing here."""
+    rows = [(f"`{PREFIX}{beginning}`", reason) for beginning, reason in DO_NOTHING.items()]
+    return table("properties that begin so", "why they do nothing here", rows=rows)
+
+
 def promises() -> str:
     """Return each promise in one line."""
     return table("", "promise", rows=PROMISES.items())
@@ -243,6 +268,9 @@ WRITERS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "configuration keys": configuration_keys,
     "meaningless keys": meaningless_keys,
+    "duty groups": duty_groups,
+    "duty properties": duty_properties,
+    "meaningless properties": meaningless_properties,
     "deploy modes": deploy_modes,
     "credentials": credentials,
     "remedies": remedies,

@@ -26,6 +26,7 @@ _FORM: Final = re.compile(
     re.ASCII,
 )
 _ZERO: Final = timedelta(0)
+_LONGEST: Final = timedelta(days=366)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,22 @@ def parse_period(name: str, text: object, *, zero: bool = True, negative: bool =
     if found.is_negative and not negative:
         raise InvalidInputError(name, text, "goes backwards", f"Write it without the sign, {text[1:]}")
     return found
+
+
+def parse_duration(name: str, text: object, *, zero: bool = True) -> timedelta:
+    """Return the length of time that a text says; with months it would have none.
+
+    :param name: the field, for the error.
+    :param zero: whether it may be zero.
+    :raises InvalidInputError: naming the field, the text and what to write instead.
+    """
+    found = parse_period(name, text, zero=zero)
+    if found.months:
+        problem = "has months or years, which are not all equally long"
+        raise InvalidInputError(name, text, problem, "Write days, hours, minutes and seconds, such as P30D")
+    if found.rest > _LONGEST:
+        raise InvalidInputError(name, text, "is longer than a year", f"Give at most P{_LONGEST.days}D")
+    return found.rest
 
 
 def written(duration: timedelta) -> str:

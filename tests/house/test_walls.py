@@ -19,7 +19,7 @@ CLIENTS = {
     "": set(),
     "values": set(),
     "protocol": set(),
-    "planning": {"isodate"},
+    "planning": {"isodate", "javaproperties"},
     "leases": set(),
     "stores": {"alembic", "boto3", "botocore", "psycopg", "sqlalchemy", "yaml"},
     "monitoring": set(),

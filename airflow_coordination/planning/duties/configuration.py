@@ -13,7 +13,7 @@ from datetime import timedelta
 from types import MappingProxyType
 from typing import Any, Final
 
-from airflow_coordination.planning.periods import parse_period, written
+from airflow_coordination.planning.periods import parse_duration, written
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import check_known
 
@@ -211,13 +211,7 @@ def _duration(*, zero: bool) -> Callable[[str, object], timedelta]:
     def read(name: str, value: object) -> timedelta:
         if isinstance(value, timedelta):
             value = written(value)
-        found = parse_period(name, value, zero=zero)
-        if found.months:
-            problem = "has months or years, which are not all equally long"
-            raise SettingsError(name, value, problem, "Write days, hours, minutes and seconds, such as P30D")
-        if found.rest > _LONGEST:
-            raise SettingsError(name, value, "is longer than a year", f"Give at most P{_LONGEST.days}D")
-        return found.rest
+        return parse_duration(name, value, zero=zero)
 
     return read
 
