@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import ClassVar, Final
 
+from airflow_coordination.duties.copies.group import load_copies
 from airflow_coordination.duties.groups.marks import Marks, digest, published, versions
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
@@ -14,11 +16,15 @@ from airflow_coordination.values.names import everybody
 
 RULES: Final = "rules/"
 _WHY: Final = "the rules, applied by their duty"
+_HIDING, _LOADING = "hiding", "loading"
+"""What each half of the duty has left."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunRules:
     """Applies rules where something was published, they or the view were changed, or time lets another one decide.
+
+    What they drop is hidden first; then the copies that they want are asked for (:func:`~.copies.group.load_copies`).
 
     Where nothing of that is so, a source costs two requests. What people do to head records is in no history
     (retracts, another interval), so each source is looked at once a day.
@@ -33,6 +39,18 @@ class RunRules:
 
         :raises InvalidInputError: when rules or a view are corrupt; the sources before it are done.
         """
+        before = round.remembered if isinstance(round.remembered, Mapping) else {}
+        hidden = self._hide(replace(round, remembered=before.get(_HIDING)))
+        loaded = load_copies(replace(round, remembered=before.get(_LOADING)))
+        return Ran(
+            said=hidden.said if loaded.idle else f"{hidden.said}; {loaded.said}",
+            counts={**hidden.counts, **loaded.counts},
+            warnings=(*hidden.warnings, *loaded.warnings),
+            left={_HIDING: hidden.left, _LOADING: loaded.left},
+            idle=hidden.idle and loaded.idle,
+        )
+
+    def _hide(self, round: Round) -> Ran:
         marks, applied = Marks(round.remembered), dict[str, list[Applied]]()
         default = _default_version(round)
         for coordinator in round.sources:

@@ -7,11 +7,11 @@ newer one would not allow (promise S25).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.duties.configuration import DynamicConfig
@@ -19,6 +19,8 @@ from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import UPKEEP, holds_partitions, split_source
+
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,21 @@ class Cluster:
     def sources(self) -> list[SourceCoordinator]:
         """Coordinators of users' sources, by name; one request in all."""
         return [self.coordinator(name) for name in self._names()]
+
+    def once(self, name: str, ask: Callable[[], Answer]) -> Answer:
+        """Return what was asked for in this run already, or ask for it now: for what several duties need to know.
+
+        :param name: what is asked for; the same name stands for the same question.
+        :param ask: asks for it.
+        """
+        if name not in self._answers:
+            self._answers[name] = ask()
+        found: Answer = self._answers[name]
+        return found
+
+    @cached_property
+    def _answers(self) -> dict[str, Any]:
+        return {}
 
     def coordinator(self, source: str) -> SourceCoordinator:
         """Return a coordinator of a source, in the name of who runs the group."""

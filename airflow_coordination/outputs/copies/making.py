@@ -14,7 +14,7 @@ from typing import IO, Final
 from airflow_coordination.outputs.copies.pieces import Copied, Piece
 from airflow_coordination.outputs.heads.showing import newest_pages, steadily
 from airflow_coordination.outputs.manifests import Manifest
-from airflow_coordination.outputs.membership import interval_of
+from airflow_coordination.outputs.membership import interval_of, locks
 from airflow_coordination.outputs.overlays import Overlays
 from airflow_coordination.outputs.published import Start, manifests_in, overlays_of, starts_of, walks
 from airflow_coordination.planning.intervals import ETERNITY, Interval
@@ -63,7 +63,7 @@ def lies_in(head: HeadRecord, chunk: Interval) -> bool:
 
 def is_locked(view: View, chunk: Interval) -> bool:
     """Return whether a branch has begun in a chunk."""
-    return any(one.begun and (one.interval is None or one.interval.overlaps(chunk)) for one in view.branches)
+    return any(interval.overlaps(chunk) for interval in locks(view))
 
 
 def wanted_of(store: PartitionStore, identifier: str, dataset: str, chunk: Interval) -> Wanted:

@@ -65,6 +65,15 @@ class Shelved:
         return manifests_in(walks(starts, self.overlays, shelf=self))
 
 
+def pieces_of(copy: Manifest) -> list[Manifest]:
+    """Return the manifests of what a copy has, each with the directory where its files lie there.
+
+    :raises OutputError: when one of them is no manifest.
+    """
+    beside = parent(copy.directory)
+    return [Manifest.from_bytes(piece.text.encode(), join(beside, piece.directory, MANIFEST)) for piece in copy.copied]
+
+
 def shelved(copies: Iterable[Manifest]) -> Shelved:
     """Return what some copies have together.
 

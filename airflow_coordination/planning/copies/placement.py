@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from fractions import Fraction
 from typing import Final
 
 from airflow_coordination.planning.copies.location import Copyable, Location, least_used, named
@@ -25,10 +26,12 @@ class Placed:
 
     :param interval: the interval.
     :param copy: what of it is copied.
+    :param rules: those of its dataset; ``None`` for those that decide about everything.
     """
 
     interval: Interval
     copy: Copyable
+    rules: Sequence[Rule] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +92,19 @@ def place(
     *,
     most_further: int | None = None,
     grace: timedelta = timedelta(0),
+    made_at: Mapping[tuple[Hashable, str], float] | None = None,
 ) -> Placement:
     """Return what to do.
 
     :param placed: what shows; nothing that is overshadowed.
     :param most_further: the most copies beside first ones that are made at once; ``None`` for no limit.
     :param grace: how long copies in a lost location count as there.
+    :param made_at: when copies were made, by what and where, as far as it is known: of what is too much the older go.
     :raises InvalidInputError: when two locations have one name.
     """
-    run = _Run(named(locations), now, grace, most_further)
+    run = _Run(named(locations), now, grace, most_further, made_at or {})
     for one in sorted(placed, key=lambda each: newest_first(each.interval)):
-        rule = choose(rules, one.interval, now).rule
+        rule = choose(rules if one.rules is None else one.rules, one.interval, now).rule
         if rule is None:
             run.plan.unmatched.append(one.copy.name)
         elif rule.type.drops:
@@ -114,9 +119,15 @@ class _Run:
     """The locations as they will be, while one interval after the other is settled."""
 
     def __init__(
-        self, locations: dict[str, Location], now: datetime, grace: timedelta, most_further: int | None
+        self,
+        locations: dict[str, Location],
+        now: datetime,
+        grace: timedelta,
+        most_further: int | None,
+        made_at: Mapping[tuple[Hashable, str], float],
     ) -> None:
         self.there, self.now, self.grace, self.further = locations, now, grace, most_further
+        self.made_at = made_at
         self.plan = Placement()
 
     def everywhere(self) -> dict[str, int]:
@@ -160,12 +171,15 @@ class _Run:
         """Drop what a tier has too much of, but never more than there are more than all tiers want together."""
         holders = self.holders(one)
         spare = len(holders) - sum(wanted.values())
-        for location in sorted(holders, key=lambda each: (not each.draining, -each.utilisation, each.name)):
+        for location in sorted(holders, key=lambda each: self._goes_first(one, each)):
             in_tier = len(self.holders(one, location.tier))
             if location.lost_since is None and spare > 0 and in_tier > wanted.get(location.tier, 0):
                 spare -= 1
                 self.there[location.name] = location.without_copy(one)
                 self.plan.drop.append(Copy(one.name, location.name, location.tier))
+
+    def _goes_first(self, one: Copyable, each: Location) -> tuple[bool, float, Fraction, str]:
+        return not each.draining, self.made_at.get((one.name, each.name), 0.0), -each.utilisation, each.name
 
 
 def seen_twice(drops: Iterable[Copy], before: Iterable[Copy]) -> list[Copy]:

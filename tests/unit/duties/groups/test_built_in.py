@@ -112,7 +112,7 @@ def test_rules_are_applied_again_when_time_alone_drops_something(month):
     rules(month, [{"type": "loadByPeriod", "period": "PT2H", "includeFuture": False}, {"type": "dropForever"}])
     scheduler = Scheduler(month, RunRules())
     hidden = scheduler.run().counts["segment/hidden/count"]
-    until = scheduler.left[SOURCE][1]
+    until = scheduler.left["hiding"][SOURCE][1]
     midnight = int(now.replace(hour=0, minute=0, second=0, microsecond=0).timestamp() * 1e6)
     two_hours = 2 * 3_600_000_000
     if not hidden:
