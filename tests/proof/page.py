@@ -81,6 +81,10 @@ nobody may publish in a branch that was rolled back, and what is emptied may be 
 `python -m tests.branching --store in_memory --seed 17` shows one seed, `--store postgresql --seconds 60` does it with
 real processes; with `--without token`, `locked`, `same`, `all` or `"rolled back"` the same run finds
 what that rule prevents.
+
+On the way runs on PostgreSQL reported resets and endings that no view allowed, and the check was at fault: it took
+calls of a long history, which is read in parts, for one another. Those runs are not among the figures; five histories
+that were kept break nothing now.
 """
 MUTANTS: Final = """
 ## The checks themselves
