@@ -9,6 +9,7 @@ from airflow_coordination.cli.command import ASKED_FOR as _ASKED_FOR
 from airflow_coordination.cli.command import NAMED as _NAMED
 from airflow_coordination.cli.command import OUTPUT, PREFIX, SOURCE, Command
 from airflow_coordination.cli.command import option as _option
+from airflow_coordination.cli.compaction_commands import COMPACTION_COMMANDS
 from airflow_coordination.cli.config_commands import CONFIG_COMMANDS
 from airflow_coordination.cli.copies.commands import LOCATIONS_COMMANDS
 from airflow_coordination.cli.doctor import doctor
@@ -16,7 +17,6 @@ from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.cli.rules_commands import RULES_COMMANDS
 from airflow_coordination.cli.subcommands import (
     acting,
-    compaction,
     hiding,
     intervals,
     looking,
@@ -357,60 +357,6 @@ STORE_COMMANDS: Final = (
         _NEW_ID,
     ),
     Command("enable", "Keep older code out: so that originals may go, or for branches", outputs.enable, _ENABLE),
-)
-COMPACTION_COMMANDS: Final = (
-    Command(
-        "plan",
-        "Show what is merged next and why, and make groups of it claimable",
-        compaction.plan,
-        (
-            *_NAMED,
-            _option(
-                "--config",
-                action="append",
-                default=[],
-                metavar="JSON",
-                help="How a dataset is compacted; may be repeated (default: as in the last run)",
-            ),
-            _option(
-                "--ratio", type=float, help="The part of the workers' places (default: as in the last run, or 0.1)"
-            ),
-            _option("--max-slots", type=int, help="At most so many groups claimable or held at once"),
-            _option("--capacity", type=int, help="How many leases all workers can hold (default: those alive say so)"),
-            _option("--dry-run", action="store_true", help="Show what would begin and change nothing"),
-            _option("-y", "--yes", action="store_true", help="Do not ask"),
-        ),
-    ),
-    Command(
-        "run",
-        "Merge here what is claimable, with a Spark session of this process",
-        compaction.run,
-        (
-            SOURCE,
-            PREFIX,
-            _option("--output-root", required=True, metavar="ROOT", help="Where merged files are published"),
-            _option("--now", metavar="KEY", help="First make the groups claimable that have rows of this partition"),
-            _option("--max-groups", type=int, help="At most so many (default: until none is claimable)"),
-            _option("--master", default="local[*]", help="Of Spark (default: local[*])"),
-            _option("--by", help="With --now: who does it (default: the account you are logged in with)"),
-        ),
-    ),
-    Command("status", "How far each dataset is, what the next run takes, what has failed", compaction.status, _NAMED),
-    Command("explain", "Every chunk with the reason why it is merged, or is not", compaction.explain, _NAMED),
-    Command(
-        "off",
-        "Take back all that is merged of a dataset; readers read the originals again",
-        compaction.off,
-        (
-            SOURCE,
-            PREFIX,
-            _option("dataset", help="The dataset's name"),
-            _option("--why", required=True, help="The reason, kept in the audit"),
-            _option("--by", help="Who does it (default: the account you are logged in with)"),
-            _option("--dry-run", action="store_true", help="Look whether it can be done and change nothing"),
-            _option("-y", "--yes", action="store_true", help="Do not ask"),
-        ),
-    ),
 )
 OUTPUTS_COMMANDS: Final = (
     Command(

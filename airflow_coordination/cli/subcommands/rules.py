@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from airflow_coordination.cli.context import CommandContext, account
@@ -104,9 +104,19 @@ def history(context: CommandContext, args: Namespace) -> None:
     :raises InvalidInputError: when the interval is none.
     """
     coordinator, name, source = _document(context, args)
+    print_versions(coordinator.documents.versions(name, source=source), args)
+
+
+def print_versions(versions: Iterable[Document], args: Namespace) -> None:
+    """Print versions of a document: so many of them, or those of an interval.
+
+    :param versions: the newest first.
+    :param args: ``limit``, ``interval`` and ``output``.
+    :raises InvalidInputError: when the interval is none.
+    """
     within = parse_interval("interval", args.interval) if args.interval else None
     found = []
-    for document in coordinator.documents.versions(name, source=source):
+    for document in versions:
         if within is not None and document.at < within.start:
             break
         if within is None or document.at < within.end:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from airflow_coordination.duties.compaction.configured import with_documents
 from airflow_coordination.duties.compaction.plan import Plan, State, Task, plan
 from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.compaction.snapshot import Snapshot, look, newest_tenures
@@ -91,14 +92,14 @@ class Planner:
         return Remembered.from_json(found.progress_state if found else None)
 
     def configs(self) -> list[CompactionConfig]:
-        """Return the configurations of the last run.
+        """Return how datasets are compacted: as documents say, the others as in the last run.
 
-        :raises InvalidInputError: when there was none.
+        :raises InvalidInputError: when neither says anything.
         """
-        found = self.remembered().configs()
+        found = with_documents(self.coordinator, self.remembered().configs())
         if not found:
             problem = f"are not known of source {shown(self.coordinator.source)}: nothing has been planned yet"
-            raise InvalidInputError("configs", found, problem, "Run PlanCompactionOperator, or give --config")
+            raise InvalidInputError("configs", found, problem, "Run PlanCompactionOperator, or `compaction set`")
         return found
 
     def snapshot(self, datasets: Iterable[str]) -> Snapshot:
@@ -108,7 +109,7 @@ class Planner:
     def look(self, configs: Iterable[CompactionConfig] | None = None) -> Plan:
         """Return what a run would do now, and do nothing.
 
-        :param configs: how datasets are compacted; those of the last run if left out.
+        :param configs: how datasets are compacted; as :meth:`configs` says if left out.
         :raises InvalidInputError: when there are none, or two for one dataset.
         :raises OutputError: when the manifest of an overlay is missing or was changed.
         """
@@ -157,12 +158,13 @@ class Planner:
                 with suppress(CoordinationError):  # it ends by itself; what was planned, or is the matter, counts more
                     self.duties.give_up(lease)
 
-    def is_news(self, configs: Mapping[str, CompactionConfig]) -> bool:
+    def is_news(self, configs: Mapping[str, CompactionConfig], remembered: Remembered | None = None) -> bool:
         """Return whether everything has to be looked at; three requests.
 
         :param configs: how datasets are compacted, by their names.
+        :param remembered: what the last run has left, where that was read a moment ago.
         """
-        return self._is_news(self.remembered(), configs, newest_tenures(self.coordinator))
+        return self._is_news(remembered or self.remembered(), configs, newest_tenures(self.coordinator))
 
     def _is_news(self, remembered: Remembered, configs: Mapping[str, CompactionConfig], history: str | None) -> bool:
         return remembered.is_news(history, configs, self.coordinator.store.now())

@@ -9,18 +9,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import ExitStack
+from types import MappingProxyType
 from typing import Final
 
 from airflow_coordination.duties.compaction.plan import Task, busy_in, order
 from airflow_coordination.duties.compaction.planner import Looked, Planned, Planner
+from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
 from airflow_coordination.planning.compaction.slots import CompactionSlots, first
 
 _ALL: Final = 2**31 - 1
+_NOTHING: Final[Mapping[Planner, Remembered]] = MappingProxyType({})
 
 
 def run_together(
-    planners: Mapping[Planner, Mapping[str, CompactionConfig]], slots: CompactionSlots
+    planners: Mapping[Planner, Mapping[str, CompactionConfig]],
+    slots: CompactionSlots,
+    remembered: Mapping[Planner, Remembered] = _NOTHING,
 ) -> dict[str, Planned]:
     """Plan sources, and make the newest groups of all of them claimable, as far as there are slots.
 
@@ -28,6 +33,7 @@ def run_together(
 
     :param planners: of each source, with how its datasets are compacted, by their names.
     :param slots: how many groups of all of them may be claimable or held at once.
+    :param remembered: what the last run of a planner has left, where that was read a moment ago.
     :return: what was done, by source.
     :raises InvalidInputError: when a configuration is too long for a payload.
     :raises OutputError: when the manifest of an overlay is missing or was changed.
@@ -38,7 +44,7 @@ def run_together(
         prepared: dict[Planner, Looked] = {}
         for planner, configs in planners.items():
             done[planner.coordinator.source] = Planned()
-            if not planner.is_news(configs):
+            if not planner.is_news(configs, remembered.get(planner)):
                 continue
             lease = leases.enter_context(planner.leased())
             if lease is None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from airflow_coordination.duties.compaction.configured import with_documents
 from airflow_coordination.duties.compaction.plan import Plan, State
 from airflow_coordination.duties.compaction.planner import COMPACT, Planned, Planner
+from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.compaction.together import look_together, run_together
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -36,7 +38,8 @@ class CompactSegments:
         :raises InvalidInputError: when a configuration cannot be, or is too long for a payload.
         :raises OutputError: when the manifest of what is merged is missing or was changed.
         """
-        slots, planners = _slots(round), _planners(round)
+        slots, last = _slots(round), _last(round)
+        planners = _planners(last)
         if not planners:
             said = "no dataset says how it is compacted"
             return Ran(said=said, counts=_counts({}, 0), warnings=_notes(round.config), idle=True)
@@ -46,22 +49,29 @@ class CompactSegments:
             return Ran(
                 said=f"would make {begin} group(s) claimable", counts={"compact/task/count": begin}, idle=not begin
             )
-        done = run_together(planners, slots)
+        done = run_together(planners, slots, last)
         return _ran(done, round)
 
 
 def compaction_configs(coordinator: SourceCoordinator) -> list[CompactionConfig]:
-    """Return how the datasets of a source are compacted; nothing where nobody has said so."""
-    return Planner(coordinator).remembered().configs()
+    """Return how the datasets of a source are compacted; nothing where nobody has said so. Two requests.
+
+    :raises InvalidInputError: when a document is corrupt.
+    """
+    return with_documents(coordinator, Planner(coordinator).remembered().configs())
 
 
-def _planners(round: Round) -> dict[Planner, Mapping[str, CompactionConfig]]:
-    found: dict[Planner, Mapping[str, CompactionConfig]] = {}
-    for coordinator in round.sources:
-        configs = by_dataset(compaction_configs(coordinator))
-        if configs:
-            found[Planner(coordinator, _slots(round), round.cluster.period)] = configs
-    return found
+def _last(round: Round) -> dict[Planner, Remembered]:
+    """Return the planner of each source with what its last run has left."""
+    slots, period = _slots(round), round.cluster.period
+    planners = [Planner(coordinator, slots, period) for coordinator in round.sources]
+    return {planner: planner.remembered() for planner in planners}
+
+
+def _planners(last: Mapping[Planner, Remembered]) -> dict[Planner, Mapping[str, CompactionConfig]]:
+    """Return the planners of sources that say how they are compacted, with what they say; a request each."""
+    found = {planner: with_documents(planner.coordinator, each.configs()) for planner, each in last.items()}
+    return {planner: by_dataset(configs) for planner, configs in found.items() if configs}
 
 
 def _slots(round: Round) -> CompactionSlots:

@@ -20,6 +20,8 @@ LOCATIONS: Final = "locations"
 """The name of the document that says where copies may lie: one of all sources with a prefix."""
 LOST_LOCATIONS: Final = "locations/lost"
 """The name of the document that says which of them cannot be read, and since when: one of all sources with a prefix."""
+COMPACTION: Final = "compaction/"
+"""How the names of the documents begin that say how a dataset is compacted."""
 CONFIGURATION: Final = "coordinator"
 """The name of the document that configures the duties: one of all sources with a prefix (Druid's path of it)."""
 MAX_DOCUMENT_BYTES: Final = 64 * 1024

@@ -13,6 +13,7 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.duties.branches.look import look_at
+from airflow_coordination.duties.compaction.configured import set_compaction
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import Block, PartitionUpdateError, SourceCoordinator
 from airflow_coordination.outputs.enabling import enabling_of
@@ -217,10 +218,12 @@ def test_rules_alone_need_nothing_of_a_store_but_that_it_keeps_them(tmp_path: Pa
     here = coordinator(open_store("memory://", clock=CLOCK))
     here.create_partitions(["a"])
     here.documents.change("rules/clean", lambda _: RULES, "eva", "a year is enough")
+    months = set_compaction(here, "clean", '{"segmentGranularity": "MONTH"}', "eva", "small files")
     export(paused(here), tmp_path / "f")
     there, found = coordinator(open_store("memory://", clock=CLOCK)), read_export(tmp_path / "f")
     import_(there, found, "bob")
     assert there.documents.newest("rules/clean").content == RULES
+    assert there.documents.newest("compaction/clean").content == months.content
 
     class Elsewhere(FaultyStore):
         def parts(self) -> StoreParts:

@@ -55,7 +55,7 @@ def test_a_plan_is_shown_and_carried_out_when_it_is_agreed_to(data, cli) -> None
 def test_the_next_plan_is_made_as_the_last_one(data, cli) -> None:
     code, _, err = cli("compaction", "plan", *NAMED, "--yes")
     assert code == 1
-    assert "nothing has been planned yet. Run PlanCompactionOperator, or give --config" in err
+    assert "nothing has been planned yet. Run PlanCompactionOperator, or `compaction set`" in err
     cli("compaction", "plan", *NAMED, "--config", CONFIG, "--max-slots", "1", "--yes")
     work(data)
     [row] = rows(cli, "plan", "--yes")
