@@ -11,7 +11,7 @@ from airflow_coordination.cli.command import OUTPUT, PREFIX, SOURCE, Command
 from airflow_coordination.cli.command import option as _option
 from airflow_coordination.cli.compaction_commands import COMPACTION_COMMANDS
 from airflow_coordination.cli.config_commands import CONFIG_COMMANDS
-from airflow_coordination.cli.copies.commands import LOCATIONS_COMMANDS
+from airflow_coordination.cli.copies.commands import COPIES_COMMANDS, LOCATIONS_COMMANDS
 from airflow_coordination.cli.doctor import doctor
 from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.cli.rules_commands import RULES_COMMANDS
@@ -399,6 +399,7 @@ GROUPS: Final = {
     "outputs": ("What was published", OUTPUTS_COMMANDS),
     "rules": ("What is kept of each dataset, and what readers see no more", RULES_COMMANDS),
     "locations": ("Where copies of what is published may lie", LOCATIONS_COMMANDS),
+    "copies": ("Copies of what is published, in tiers of locations", COPIES_COMMANDS),
     "config": ("What may be changed while duties run", CONFIG_COMMANDS),
 }
 """Commands with a word before their name."""

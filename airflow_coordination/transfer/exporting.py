@@ -29,7 +29,7 @@ from airflow_coordination.transfer.lines import (
 )
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import SettingsError, shown
-from airflow_coordination.values.names import MERGED, compose_merged, identifier_of
+from airflow_coordination.values.names import COPIES, MERGED, compose_merged, identifier_of
 from airflow_coordination.values.status import ASSIGNED
 
 SUPPLIER: Final = "supplier"
@@ -53,8 +53,12 @@ def export(
     :raises PartitionUpdateError: when the source is not paused, something is held, or that changed meanwhile; when
         something is left to be done after partitions that have ended: the file would not have it. Also when its view or
         its rules were changed meanwhile.
-    :raises SettingsError: when the file is there already, or cannot be written.
+    :raises SettingsError: when the file is there already, or cannot be written; for a source of copies.
     """
+    if coordinator.source.startswith(COPIES):
+        problem = "has copies, which lie in locations that are marked as this store's"
+        remedy = "Export what they are copies of: where it goes, say locations, and copies are made anew"
+        raise SettingsError("source", coordinator.source, problem, remedy)
     for file in filter(None, (path, merged)):
         if file.exists():
             raise SettingsError("file", str(file), "is there already", "Name another file, or remove this one")

@@ -37,6 +37,7 @@ from tests.mutants.broken import (
     steps,
     supplying,
     tenures,
+    tiers,
     upkeep,
     wanting,
 )
@@ -57,6 +58,7 @@ _TABLES = (
     keeping,
     outputs,
     overlays,
+    tiers,
     purging,
     command_line,
     board,

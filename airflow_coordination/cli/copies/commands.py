@@ -1,11 +1,11 @@
-"""The commands ``locations …``, as data."""
+"""The commands ``locations …`` and ``copies …``, as data."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.cli.command import OUTPUT, PREFIX, Command, option
-from airflow_coordination.cli.copies import locations
+from airflow_coordination.cli.command import NAMED, OUTPUT, PREFIX, SOURCE, Command, option
+from airflow_coordination.cli.copies import copies, locations
 
 LOCATIONS_COMMANDS: Final = (
     Command("get", "Print where copies may lie, as JSON", locations.get, (PREFIX,)),
@@ -33,4 +33,38 @@ LOCATIONS_COMMANDS: Final = (
         ),
     ),
     Command("status", "Which locations can be read from here now", locations.status, (PREFIX, OUTPUT)),
+)
+COPIES_COMMANDS: Final = (
+    Command(
+        "status",
+        "Where the copies of a source lie, how full locations are, what waits and why",
+        copies.status,
+        (*NAMED, option("--locations", action="store_true", help="Print the locations instead of the chunks")),
+    ),
+    Command(
+        "run",
+        "Make the copies that were asked for, in this process and without Spark",
+        copies.run,
+        (
+            SOURCE,
+            PREFIX,
+            option("--max-copies", type=int, help="At most so many (default: until none is claimable)"),
+        ),
+    ),
+    Command(
+        "collect",
+        "Delete the files of copies that were dropped or made anew",
+        copies.collect,
+        (
+            *NAMED,
+            option(
+                "--older-than",
+                default="1d",
+                metavar="AGE",
+                help="Leave what was written or dropped more recently: longer than any reader reads (default: 1d)",
+            ),
+            option("--dry-run", action="store_true", help="Count what would go and change nothing"),
+            option("-y", "--yes", action="store_true", help="Do not ask"),
+        ),
+    ),
 )

@@ -16,6 +16,7 @@ from airflow_coordination.duties.retention.applying import datasets_of
 from airflow_coordination.duties.retention.purge import Purged, purge, to_purge
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.collector import Collected, collect
+from airflow_coordination.outputs.copies.collecting import collect_copies
 from airflow_coordination.planning.periods import Period, parse_period
 from airflow_coordination.planning.unused.deleting import Margins, is_due
 from airflow_coordination.values.input_errors import SettingsError
@@ -104,24 +105,31 @@ class KillStalePending:
         :raises OutputError: when the storage cannot be used, or something may not be deleted.
         """
         root = round.arguments.get("outputRoot") or round.cluster.output_root
-        if root is None:
-            said = "no output root is known: nothing is collected"
-            remedy = "set output_root of the connection, [coordination] output_root, or the duty's outputRoot"
-            return Ran(said=said, counts=_collected_counts({}), warnings=(f"{said}; {remedy}",), idle=True)
         margin, done = _fixed(round, "olderThan", A_DAY), dict[str, Collected]()
 
         def collect_one(coordinator: SourceCoordinator) -> bool:
-            done[coordinator.source] = collect(
-                coordinator.store,
-                coordinator.source,
-                root,
-                older_than=margin,
-                dry_run=round.dry_run,
-                partition_prefix=coordinator.partition_prefix,
-            )
+            if root is not None:
+                done[coordinator.source] = collect(
+                    coordinator.store,
+                    coordinator.source,
+                    root,
+                    older_than=margin,
+                    dry_run=round.dry_run,
+                    partition_prefix=coordinator.partition_prefix,
+                )
+            copies, _ = collect_copies(coordinator, margin, dry_run=round.dry_run)
+            done.update({f"{coordinator.source} in {location}": each for location, each in copies.items()})
             return True
 
-        return _in_turn(round, collect_one, lambda: _collected(done))
+        ran = _in_turn(round, collect_one, lambda: _collected(done))
+        return ran if root is not None else _without_root(ran)
+
+
+def _without_root(ran: Ran) -> Ran:
+    """Return what is told where nobody has said where blocks are published: copies alone are looked at."""
+    said = "no output root is known: nothing is collected but copies"
+    remedy = "set output_root of the connection, [coordination] output_root, or the duty's outputRoot"
+    return replace(ran, said=f"{said}; {ran.said}", warnings=(f"{said}; {remedy}", *ran.warnings))
 
 
 def _collected(done: Mapping[str, Collected]) -> Ran:

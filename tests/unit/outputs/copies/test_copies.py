@@ -157,13 +157,14 @@ def test_nothing_is_copied_into_a_location_that_cannot_be_read(days, tmp_path) -
     assert list((tmp_path / "hot-1").iterdir()) == []
 
 
-def test_what_is_hidden_is_not_copied(days) -> None:
+def test_what_is_hidden_is_not_copied(days, tmp_path) -> None:
     parts_of(days.store).enabling.enable_branches()
     hide(days.ingest(), DATASET, f"{DAYS[0]}/P1D", "ana", "old")
     days.ask("hot-1", MONTH)
     days.work()
     assert days.rows_in("hot") == days.rows()
     assert len(days.rows()) == 4
+    assert len(list((tmp_path / "hot-1").rglob("part-*"))) == 2
 
 
 def test_a_copy_made_anew_takes_the_place_of_the_one_before_at_its_ending(days) -> None:
