@@ -126,7 +126,7 @@ def get_provider_info() -> dict[str, Any]:
         "description": "Leased, partitioned Spark work: nothing is lost, nothing counts twice.",
         "integrations": [{"integration-name": _INTEGRATION, "tags": ["software"]}],
         "operators": _modules(
-            "operators", "branches", "create_partitions", "plan_compaction", "pyspark", "spark_submit"
+            "operators", "branches", "create_partitions", "duties", "plan_compaction", "pyspark", "spark_submit"
         ),
         "task-decorators": [
             {"name": "leased_pyspark", "class-name": "airflow_coordination.decorators.pyspark.leased_pyspark_task"}

@@ -65,6 +65,7 @@ def _places() -> AirflowPlaces:
         Path(conf.get("core", "dags_folder")),
         conf.get("coordination", "board_connections"),
         conf.get("api", "base_url", fallback=None),
+        conf.get("coordination", "duties_properties", fallback=""),
     )
 
 

@@ -13,6 +13,7 @@ from airflow_coordination.cli.compaction_commands import COMPACTION_COMMANDS
 from airflow_coordination.cli.config_commands import CONFIG_COMMANDS
 from airflow_coordination.cli.copies.commands import COPIES_COMMANDS, LOCATIONS_COMMANDS
 from airflow_coordination.cli.doctor import doctor
+from airflow_coordination.cli.duties_commands import DUTIES_COMMANDS
 from airflow_coordination.cli.quickstart.command import quickstart
 from airflow_coordination.cli.rules_commands import RULES_COMMANDS
 from airflow_coordination.cli.subcommands import (
@@ -400,6 +401,7 @@ GROUPS: Final = {
     "rules": ("What is kept of each dataset, and what readers see no more", RULES_COMMANDS),
     "locations": ("Where copies of what is published may lie", LOCATIONS_COMMANDS),
     "copies": ("Copies of what is published, in tiers of locations", COPIES_COMMANDS),
+    "duties": ("What happens by itself", DUTIES_COMMANDS),
     "config": ("What may be changed while duties run", CONFIG_COMMANDS),
 }
 """Commands with a word before their name."""

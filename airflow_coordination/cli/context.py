@@ -27,11 +27,14 @@ class AirflowPlaces:
     :param dags_folder: where its DAG files are.
     :param board_connections: whose stores its page Partitions shows.
     :param base_url: where its UI is, ``[api] base_url``; ``None`` where that is not set.
+    :param duties_properties: Druid's properties of duties, ``[coordination] duties_properties``; ``None`` where that is
+        not set.
     """
 
     dags_folder: Path
     board_connections: str
     base_url: str | None = None
+    duties_properties: str = ""
 
 
 def places_without_airflow() -> AirflowPlaces:

@@ -50,6 +50,11 @@ def configured_output_root() -> str | None:
     return conf.get(SECTION, "output_root", fallback="") or None
 
 
+def configured_properties() -> str:
+    """Return the path ``[coordination] duties_properties``, empty when it is not set."""
+    return conf.get(SECTION, "duties_properties", fallback="") or ""
+
+
 def _configured() -> dict[str, Any]:
     """Return what the configuration section says; an empty ``no_progress_timeout`` switches the watch off.
 

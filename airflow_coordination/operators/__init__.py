@@ -1,4 +1,4 @@
-"""Operators that create and process partitions, let them run again, and plan what is merged; loaded at first use."""
+"""Operators that create and process partitions, let them run again, and do what happens by itself."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from airflow_coordination.operators.branches import BeginBranchOperator, PublishBranchOperator
     from airflow_coordination.operators.create_partitions import CreatePartitionsOperator
+    from airflow_coordination.operators.duties import RunDutiesOperator, duty_dags
     from airflow_coordination.operators.plan_compaction import PlanCompactionOperator
     from airflow_coordination.operators.pyspark import LeasedPySparkOperator
     from airflow_coordination.operators.spark_submit import LeasedSparkSubmitOperator
@@ -19,6 +20,8 @@ __all__ = [
     "LeasedSparkSubmitOperator",
     "PlanCompactionOperator",
     "PublishBranchOperator",
+    "RunDutiesOperator",
+    "duty_dags",
 ]
 
 _HOMES = {
@@ -28,6 +31,8 @@ _HOMES = {
     "LeasedSparkSubmitOperator": "spark_submit",
     "PlanCompactionOperator": "plan_compaction",
     "PublishBranchOperator": "branches",
+    "RunDutiesOperator": "duties",
+    "duty_dags": "duties",
 }
 
 

@@ -8,6 +8,7 @@ from datetime import timedelta
 from importlib import import_module
 
 import airflow_coordination.outputs
+import airflow_coordination.sinks
 import airflow_coordination.sources
 import airflow_coordination.spark
 from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
@@ -49,6 +50,7 @@ def _errors(base=CoordinationError):
 def test_every_error_has_its_place():
     """What it means and what to do; the base of bad input is explained by its own section."""
     assert airflow_coordination.outputs.OutputError  # imported, so that it is known whatever else this process has run
+    assert airflow_coordination.sinks.SinkNotReadyError
     assert airflow_coordination.sources.SourceError
     assert NegativeAcknowledgmentError
     assert FollowUpError

@@ -61,7 +61,7 @@ class RunRules:
                 applied[coordinator.source] = found
                 if history is not None and not round.dry_run:
                     marks.put(coordinator.source, _after(history, said, default, found), round.now, _until(found))
-        return _ran(applied, marks)
+        return _ran(applied, marks, dry_run=round.dry_run)
 
 
 def _default_version(round: Round) -> int | None:
@@ -86,7 +86,7 @@ def _until(found: list[Applied]) -> datetime | None:
     return min((each.changes_at for each in found if each.changes_at is not None), default=None)
 
 
-def _ran(applied: dict[str, list[Applied]], marks: Marks) -> Ran:
+def _ran(applied: dict[str, list[Applied]], marks: Marks, *, dry_run: bool) -> Ran:
     found = [(source, each) for source, row in applied.items() for each in row]
     hidden, back = sum(each.vanished.partitions for _, each in found), sum(each.back.partitions for _, each in found)
     counts = {
@@ -95,7 +95,8 @@ def _ran(applied: dict[str, list[Applied]], marks: Marks) -> Ran:
         "segment/unruled/count": sum(each.unruled for _, each in found),
     }
     changed = sorted({f"{source}/{each.dataset}" for source, each in found if each.made or each.ended})
-    said = f"hid {hidden} partition(s), {back} came back, in {', '.join(changed)}" if changed else "nothing to hide"
+    done = "would hide {} partition(s), {} would come back" if dry_run else "hid {} partition(s), {} came back"
+    said = f"{done.format(hidden, back)}, in {', '.join(changed)}" if changed else "nothing to hide"
     if not applied:
         said = "nothing is new"
     warnings = tuple(

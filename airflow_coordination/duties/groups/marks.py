@@ -6,15 +6,14 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, Final
 
+from airflow_coordination.duties.compaction.remembered import A_DAY
 from airflow_coordination.duties.compaction.snapshot import newest_tenures
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.values.times import from_micros, to_micros
 
-A_DAY: Final = timedelta(days=1)
-"""So long after a look there is another one, whatever was seen: what people do to head records is in no history."""
 _DIGITS: Final = 16
 
 
@@ -61,7 +60,7 @@ class Marks:
         return False
 
     def put(self, source: str, seen: str | None, now: datetime, until: datetime | None = None) -> None:
-        """Remember that a source was looked at, and nothing is left to do.
+        """Remember that a source was looked at, and nothing is left to do; in a day it is looked at again anyhow.
 
         :param until: when time alone makes something new, if it does.
         """

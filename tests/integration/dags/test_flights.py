@@ -50,6 +50,10 @@ def test_the_folder_loads_without_errors_and_with_the_expected_tasks(airflow):
     assert found["errors"] == {}
     assert found["dags"] == [
         "compact_flights",
+        "coordination__HistoricalManagementDuties",
+        "coordination__IndexingServiceDuties",
+        "coordination__MetadataStoreManagementDuties",
+        "coordination__watching",
         "deliveries",
         "flights",
         "meters_arrive",

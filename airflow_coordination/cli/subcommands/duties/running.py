@@ -1,0 +1,151 @@
+"""``duties …``: the groups of duties run from here, once or again and again, and what became of their last runs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import sys
+import threading
+from argparse import Namespace
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from types import FrameType
+
+from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.duties.groups.registry import configured, named, resolved
+from airflow_coordination.duties.groups.running import START_DELAY, Group, GroupRun, GroupRunner
+from airflow_coordination.duties.groups.serving import serve
+from airflow_coordination.duties.groups.state import GroupState, Result
+from airflow_coordination.planning.duties.groups import Duties
+from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.values.status import PartitionStatus
+
+
+def run(context: CommandContext, args: Namespace) -> int:
+    """Run groups of duties: again and again until stopped, or once; return 1 if a duty failed in the one run.
+
+    :raises SettingsError: when there is no such group, or the properties cannot be.
+    """
+    duties = _duties(context, args)
+    runner = _runner(context, args, duties)
+    wanted = [named(duties, name) for name in args.group] if args.group else duties.groups
+    groups = [resolved(each) for each in wanted]
+    if args.now and not args.dry_run:
+        for group in groups:
+            _let_go_on(runner, group, args)
+    if args.dry_run or args.once or args.now:
+        return _once(runner.look if args.dry_run else runner.run, groups, args)
+    _log_to_standard_error()
+    say(f"Running {', '.join(group.name for group in groups)} until this process is stopped.")
+    with _until_stopped() as over:
+        serve(runner, groups, over)
+    return 0
+
+
+def status(context: CommandContext, args: Namespace) -> int:
+    """Print what became of the last runs, a line for each duty; return 1 if one failed."""
+    states = _runner(context, args).states()
+    rows = [row for partition, state in states.values() for row in _rows(partition, state)]
+    print_rows(rows, args.output)
+    if not states:
+        say("No group was ever run in this store: start `duties run`, or a DAG of `duty_dags()`.")
+    failing = [f"{name} of {group}" for group, (_, state) in states.items() for name in state.failing]
+    if failing:
+        say(f"Failed in its last run: {', '.join(failing)}. Nothing is lost; it is tried again in its next run.")
+    return int(bool(failing))
+
+
+def _duties(context: CommandContext, args: Namespace) -> Duties:
+    found = configured(args.properties or context.airflow().duties_properties)
+    for line in (*found.notes, *found.warnings):
+        say(line)
+    return found
+
+
+def _runner(context: CommandContext, args: Namespace, duties: Duties | None = None) -> GroupRunner:
+    return GroupRunner(
+        context.store,
+        f"{account()} on {socket.gethostname()}, process {os.getpid()}",
+        prefix=args.partition_prefix,
+        output_root=getattr(args, "output_root", None),
+        only=getattr(args, "source", None),
+        start_delay=duties.start_delay if duties else START_DELAY,
+        margins=duties.margins if duties else None,
+    )
+
+
+def _let_go_on(runner: GroupRunner, group: Group, args: Namespace) -> None:
+    found = runner.states().get(group.name)
+    if found is not None and found[0].status is PartitionStatus.CLOSED:
+        runner.run_now(group.name, args.by or account(), args.why or "asked for: duties run --now")
+
+
+def _once(run: Callable[[Group], GroupRun], groups: Iterable[Group], args: Namespace) -> int:
+    rows: list[Row] = []
+    failed = False
+    for group in groups:
+        found = run(group)
+        _tell(found)
+        if found.ran:
+            rows += [_row(found.group, name, result) for name, result in found.state.duties.items()]
+            failed = failed or bool(found.state.failing)
+    print_rows(rows, args.output)
+    return int(failed)
+
+
+def _tell(run: GroupRun) -> None:
+    if run.rival is not None:
+        say(f"{run.group} is led by {run.rival}{_until(run.rival_until)}; nothing was done here.")
+    elif run.paused:
+        say(f"{run.group}: pauseCoordination is true; nothing was done.")
+    elif not run.ran:
+        say(f"{run.group} is not due{_until(run.waits_until)}; --now runs it at once.")
+    for name, result in run.state.duties.items() if run.ran else ():
+        for warning in result.warnings:
+            say(f"{name}: {warning}")
+
+
+def _until(moment: datetime | None) -> str:
+    return f" until {moment.isoformat(timespec='seconds')}" if moment is not None else ""
+
+
+def _row(group: str, name: str, result: Result) -> dict[str, object]:
+    state = "failed" if result.error is not None else "nothing to do" if result.idle else "done"
+    said = result.said if result.error is None else result.error
+    return {"group": group, "duty": name, "result": state, "said": said, "seconds": result.took.total_seconds()}
+
+
+def _rows(partition: Partition, state: GroupState) -> Iterator[Row]:
+    group = partition.key.partition("|")[2]
+    leads = partition.owner if partition.status is PartitionStatus.ASSIGNED else None
+    about = {"fails": 0, "last_run": state.ran_at, "next_run": state.next_at, "led_by": leads}
+    if not state.duties:
+        about["next_run"] = state.next_at or partition.reopen_at
+        yield {**_row(group, "", Result(said="has not run yet", idle=True)), **about}
+    for name, result in state.duties.items():
+        yield {**_row(group, name, result), **about, "fails": result.fails}
+
+
+@contextmanager
+def _until_stopped() -> Iterator[threading.Event]:
+    """Give an event that SIGTERM and SIGINT set."""
+    over = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        say("Stopping when the runs that have begun are done.")
+        over.set()
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield over
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _log_to_standard_error() -> None:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
