@@ -299,7 +299,7 @@ _BY_FIELD: Final = {key.field: key.name for key in _ALL}
 
 _LOADED_BY_WORKERS: Final = "copies are leases that workers take when they have room, so nothing waits at a location"
 _DELETED_IN_THE_RUN: Final = "the duty killUnused deletes in its own run and takes no worker's place"
-_LIMITED_AS_ALL: Final = "what leaves a location is bounded by maxSegmentsToMove like every move"
+_LIMITED_AS_ALL: Final = "what leaves a location is copied elsewhere first, within replicationThrottleLimit"
 MEANINGLESS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "maxSegmentsInNodeLoadingQueue": _LOADED_BY_WORKERS,
