@@ -280,6 +280,7 @@ WRITERS: dict[str, Callable[[], str]] = {
     "PlanCompactionOperator": arguments("operators.plan_compaction", "PlanCompactionOperator"),
     "BeginBranchOperator": arguments("operators.branches", "BeginBranchOperator"),
     "PublishBranchOperator": arguments("operators.branches", "PublishBranchOperator"),
+    "RunDutiesOperator": arguments("operators.duties", "RunDutiesOperator"),
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "DatasetAvailableSensor": arguments("sensors.dataset", "DatasetAvailableSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),
