@@ -72,7 +72,7 @@ BRANCHING: Final = """
 ## While branches show
 
 Three publishers (replace, append, reset, retract), two people who begin branches, reset into them, retire, publish,
-make final and roll back, one who hides, restores and purges, a collector without a margin, and readers. All but the
+finalize and roll back, one who hides, restores and purges, a collector without a margin, and readers. All but the
 readers are stopped past their leases, and people use the product's own commands. A reader looks at the view and at all
 head records before and after it reads; of each partition it must find the rows of the last publication that counts
 under one and the same view, whole branches or nothing of them (S22), and what the head records name must be what was
