@@ -25,6 +25,17 @@ from airflow_coordination.board.action_models import (
 )
 from airflow_coordination.board.dataset_models import DatasetPage, DatasetsPage
 from airflow_coordination.board.detail import detail
+from airflow_coordination.board.duties import acting as of_duties
+from airflow_coordination.board.duties import reading as duties_of
+from airflow_coordination.board.duties.models import (
+    ConfigHistory,
+    ConfigPage,
+    ConfigRequest,
+    ConfigResult,
+    DutiesPage,
+    RunNowRequest,
+    RunNowResult,
+)
 from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User
@@ -168,6 +179,42 @@ def view(
 ) -> ViewPage:
     """Return what readers see of a source: its branches, and what is hidden of its datasets."""
     return _timed(response, view_page(user, store, source, dataset))
+
+
+@routes.get(f"{API}/duties")
+def duties(response: Response, user: User, store: Store) -> DutiesPage:
+    """Return what happens by itself in a store: groups of duties, what each did, who leads, what is next."""
+    return _timed(response, duties_of.duties(user, store))
+
+
+@routes.get(f"{API}/config")
+def config(response: Response, user: User, store: Store) -> ConfigPage:
+    """Return the configuration of the duties: each key with its value, its default, and what has set it."""
+    return _timed(response, duties_of.config(user, store))
+
+
+@routes.get(f"{API}/config/history")
+def config_history(
+    response: Response,
+    user: User,
+    store: Store,
+    before: Annotated[int | None, Query(ge=1, le=2**53, description="Only versions older than this one")] = None,
+    limit: Annotated[int, Query(ge=1, le=duties_of.MOST_VERSIONS)] = 20,
+) -> ConfigHistory:
+    """Return versions of the configuration with who has set what and why, the newest first."""
+    return _timed(response, duties_of.history(user, store, before, limit))
+
+
+@routes.post(f"{API}/config", dependencies=[SAME_ORIGIN])
+def change_config(user: User, asked: ConfigRequest) -> ConfigResult:
+    """Change keys of the configuration, only if nobody has set them otherwise since; in force from the next runs on."""
+    return of_duties.change_config(user, asked)
+
+
+@routes.post(f"{API}/duties/run-now", dependencies=[SAME_ORIGIN])
+def run_now(user: User, asked: RunNowRequest) -> RunNowResult:
+    """Let a group that waits for its time be run by whoever comes next."""
+    return of_duties.run_now(user, asked)
 
 
 @routes.post(f"{API}/actions/dry-run", dependencies=[SAME_ORIGIN])

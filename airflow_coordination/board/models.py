@@ -64,9 +64,10 @@ class StoreView(BaseModel):
 
 
 class Overview(BaseModel):
-    """All stores."""
+    """All stores; ``duties``: whether the user may also see what happens by itself in them."""
 
     stores: list[StoreView]
+    duties: bool = False
 
 
 class BranchNote(BaseModel):

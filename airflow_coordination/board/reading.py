@@ -14,7 +14,13 @@ from airflow_coordination.board.showing.notes import view_for
 from airflow_coordination.board.source_models import SourceAccounting, Tile, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, grace_at, opened
 from airflow_coordination.board.views import count_views, holding_view, offers, partition_view, row, source_view
-from airflow_coordination.board.visibility import NotVisibleError, coordinator_of, open_visible, visible_sources
+from airflow_coordination.board.visibility import (
+    NotVisibleError,
+    coordinator_of,
+    open_visible,
+    sees_all,
+    visible_sources,
+)
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.monitoring.owners import owners
@@ -50,7 +56,8 @@ def overview(user: BaseUser, dag: str | None) -> Overview:
 
     :param dag: only sources that this DAG has registered.
     """
-    return Overview(stores=[_store_view(user, connection, dag) for connection in connections()])
+    stores = [_store_view(user, connection, dag) for connection in connections()]
+    return Overview(stores=stores, duties=sees_all(user))
 
 
 def page(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
@@ -14,7 +15,10 @@ from airflow_coordination.hooks.telemetry import TaggedStats
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.names import split_source
+from airflow_coordination.values.names import ALL, DUTIES, split_source
+
+_OF_ALL: Final = frozenset({DUTIES, ALL})
+"""Sources that serve all others. They belong to no DAG, whichever has registered them, so to who may edit every one."""
 
 
 class NotVisibleError(Exception):
@@ -44,7 +48,7 @@ def coordinator_of(user: BaseUser, store: PartitionStore, seen: VisibleSource) -
 def visible_sources(user: BaseUser, store: PartitionStore) -> list[VisibleSource]:
     """Return the sources of a store that a user sees, by name: those of its deployment, where it is told apart."""
     registered = [
-        (identifier, dags_of(facts))
+        (identifier, frozenset() if split_source(identifier)[1] in _OF_ALL else dags_of(facts))
         for identifier, facts in store.sources()
         if store.partition_prefix in (None, split_source(identifier)[0])
     ]
@@ -71,3 +75,21 @@ def open_visible(user: BaseUser, connection: str, source: str) -> Iterator[tuple
                 yield store, seen
                 return
         raise NotVisibleError
+
+
+@contextmanager
+def open_all(user: BaseUser, connection: str) -> Iterator[PartitionStore]:
+    """Open a store at what serves all of its sources: its duties, and their configuration.
+
+    :raises NotVisibleError: when the board does not show such a store, or the user may not edit every DAG.
+    :raises StoreDoesNotAnswerError: when the store does not.
+    """
+    if connection not in connections() or not sees_all(user):
+        raise NotVisibleError
+    with opened(connection) as store:
+        yield store
+
+
+def sees_all(user: BaseUser) -> bool:
+    """Return whether a user sees, and may change, what serves all sources."""
+    return Permissions(user, ()).may_act(frozenset())

@@ -11,11 +11,11 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final
 
-from airflow_coordination.duties.configuring import Configured
+from airflow_coordination.duties.configuring import read_config
 from airflow_coordination.duties.groups.state import GROUP, PAUSED, GroupState, Result
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.values.input_errors import ProgressStateError
+from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 from airflow_coordination.values.status import PartitionStatus
 
 MOST_GROUPS: Final = 20
@@ -125,6 +125,11 @@ class ToldGroup:
     problem: str | None
 
     @property
+    def may_run_now(self) -> bool:
+        """Whether it waits for a time that a person can bring forward."""
+        return self.due is not None
+
+    @property
     def troubled(self) -> bool:
         """Whether somebody should look at it."""
         return bool(self.troubles)
@@ -163,12 +168,11 @@ class Told:
     troubles: Sequence[Trouble]
 
 
-def look(coordinator: SourceCoordinator, now: datetime, configured: Configured | None = None) -> Told:
-    """Return what people are told of the groups of a store; two requests, at most 121 rows.
+def look(coordinator: SourceCoordinator, now: datetime) -> Told:
+    """Return what people are told of the groups of a store; three requests, at most 122 rows.
 
     :param coordinator: of the source ``~duties``.
     :param now: the store's clock.
-    :param configured: the dynamic configuration, to say that it holds everything back.
     """
     page = coordinator.looking.partitions(after=GROUP, limit=MOST_GROUPS + 1)
     found = [each for each in page if each.key.startswith(GROUP)]
@@ -176,7 +180,7 @@ def look(coordinator: SourceCoordinator, now: datetime, configured: Configured |
     leaders = {each.key: each.owner for each in reversed(past)}
     groups = [told(each, now, leaders.get(each.key)) for each in found[:MOST_GROUPS]]
     groups.sort(key=lambda each: (not each.troubled, each.name))
-    troubles = [*_held_back(configured), *(trouble for each in groups for trouble in each.troubles)]
+    troubles = [*_held_back(coordinator), *(trouble for each in groups for trouble in each.troubles)]
     return Told(groups=groups, more=len(found) > MOST_GROUPS, troubles=troubles)
 
 
@@ -253,18 +257,26 @@ def _standing(partition: Partition, state: GroupState, now: datetime, *, overdue
 
 def _duty(name: str, result: Result) -> ToldDuty:
     failed = result.error is not None
+    counts: Mapping[str, object] = result.counts
     return ToldDuty(
         name=name,
         outcome=Outcome.FAILED if failed else Outcome.IDLE if result.idle else Outcome.DONE,
         fails=result.fails,
         said=str(result.error if failed else result.said),
-        counts={name: number for name, number in result.counts.items() if isinstance(number, int | float)},
+        counts={each: number for each, number in counts.items() if isinstance(number, int | float)},
         took=result.took,
         warnings=[str(each) for each in result.warnings],
     )
 
 
-def _held_back(configured: Configured | None) -> Iterator[Trouble]:
-    if configured is not None and configured.config.pause_coordination:
+def _held_back(coordinator: SourceCoordinator) -> Iterator[Trouble]:
+    """Yield what the configuration holds back: all that happens by itself."""
+    try:
+        configured = read_config(coordinator)
+    except InvalidInputError as error:
+        said = f"No duty does anything: the configuration cannot be read. {error}"
+        yield Trouble(said, "Nothing, until its document is written anew.", person=True)
+        return
+    if configured.config.pause_coordination:
         said = f"No duty does anything: {configured.author} has set pauseCoordination ({configured.comment})."
         yield Trouble(said, "Nothing, until somebody sets pauseCoordination to false.", person=True)

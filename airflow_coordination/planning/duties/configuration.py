@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from airflow_coordination.planning.periods import parse_duration, written
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import storable
 from airflow_coordination.values.settings import check_known
 
 NO_LIMIT: Final = 2_147_483_647
@@ -204,6 +205,9 @@ def _names(name: str, value: object) -> tuple[str, ...]:
     given = [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else value
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) and each.strip() for each in given):
         raise SettingsError(name, value, "is no list of names", 'Write such as ["one", "two"], or [] for none')
+    if any(each != storable(each) for each in given):
+        problem = "holds NUL or a lone surrogate, which no store can hold"
+        raise SettingsError(name, value, problem, "Copy the names anew")
     return tuple(dict.fromkeys(each.strip() for each in given))
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import pytest
 
 from airflow_coordination.board.app import create_app, routes
+from airflow_coordination.duties.configuring import read_config, set_config
+from airflow_coordination.duties.groups.running import Group, GroupRunner
 from tests.integration.board.auth_managers import FAB, SIMPLE
 from tests.integration.board.conftest import OPEN_DAG, OURS, TEAM_DAG
 
@@ -23,7 +27,11 @@ BODIES = {
     "ViewDryRunRequest": {"action": "restore", "dataset": "clean", "interval": "2013-01/P1M"},
     "ViewChangeRequest": {"action": "publish", "branch": 1, "why": "w", "stamp": ""},
     "PurgeDryRunRequest": {"dataset": "clean"},
+    "ConfigRequest": {"changes": {"maxSegmentsToMove": 9}, "seen": 0, "why": "w"},
+    "RunNowRequest": {"group": "HistoricalManagementDuties", "why": "w"},
 }
+OF_ALL = {"/api/v1/duties", "/api/v1/duties/run-now", "/api/v1/config", "/api/v1/config/history"}
+"""The routes about what serves all sources of a store."""
 """What is sent beside store and source; a route with another body fails here until it is given one."""
 SCHEMA = create_app().openapi()
 
@@ -46,8 +54,10 @@ ROUTES = [
     for method, said in methods.items()
 ]
 SOURCES = ("GET", "/api/v1/sources", [], "")
-OF_A_SOURCE = [route for route in ROUTES if "source" in route[2] or route[3]]
+SERVING_ALL = [route for route in ROUTES if route[1] in OF_ALL]
+OF_A_SOURCE = [route for route in ROUTES if ("source" in route[2] or route[3]) and route not in SERVING_ALL]
 CHANGING = [route for route in ROUTES if route[0] != "GET"]
+CHANGING_A_SOURCE = [route for route in CHANGING if route in OF_A_SOURCE]
 SECRETS = ("a-secret-key", "flights", TEAM_DAG)
 
 
@@ -57,7 +67,8 @@ def ask(client, route, token=None, headers=OURS, **changed):
     values = {name: given[name] for name in names}
     inside = {name: values.pop(name) for name in list(values) if f"{{{name}}}" in path}
     headers = headers | ({"Authorization": f"Bearer {token}"} if token else {})
-    json = {"store": given["store"], "source": given["source"], **BODIES[body]} if body else None
+    about = ("store",) if path in OF_ALL else ("store", "source")
+    json = {**{name: given[name] for name in about}, **BODIES[body]} if body else None
     return client.request(method, path.format(**inside), params=values, headers=headers, json=json)
 
 
@@ -82,7 +93,7 @@ def test_no_route_is_open(client, flights, route, given, status):
     assert not [secret for secret in SECRETS if secret in answer.text]
 
 
-@pytest.mark.parametrize("route", ROUTES, ids=str)
+@pytest.mark.parametrize("route", [route for route in ROUTES if route not in SERVING_ALL], ids=str)
 @pytest.mark.parametrize("role", ["viewer", "user", "admin"])
 def test_who_is_of_the_team_gets_an_answer(client, flights, token, route, role):
     answer = ask(client, route, token(role, ["ours"]))
@@ -90,7 +101,7 @@ def test_who_is_of_the_team_gets_an_answer(client, flights, token, route, role):
     assert "content-security-policy" in answer.headers
 
 
-@pytest.mark.parametrize("route", CHANGING, ids=str)
+@pytest.mark.parametrize("route", CHANGING_A_SOURCE, ids=str)
 def test_who_may_only_look_is_told_what_it_takes(client, flights, token, route):
     flights.supplying.register(dag_ids=[TEAM_DAG, OPEN_DAG])
     for role, team in (("viewer", "ours"), ("user", "theirs")):
@@ -124,7 +135,7 @@ def test_another_site_s_page_changes_nothing(client, flights, token, route, head
 def test_our_own_page_passes_a_proxy_too(client, flights, token, headers, monkeypatch):
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "https://airflow.example/prefix")
     for route in CHANGING:
-        assert ask(client, route, token("user", ["ours"]), {**OURS, **headers}).status_code == 200
+        assert ask(client, route, token("admin", ["ours"]), {**OURS, **headers}).status_code == 200
 
 
 @pytest.mark.parametrize("route", OF_A_SOURCE, ids=str)
@@ -182,6 +193,58 @@ def test_a_source_without_a_dag_that_exists_is_theirs_who_may_edit_all(
     found = ask(client, SOURCES, token(role, teams)).json()["stores"][0]["sources"]
     all_of_them = role == "admin" or auth_manager == SIMPLE
     assert [source["may_act"] for source in found] == ([True] if all_of_them else [])
+
+
+EVERYBODY = [
+    ("viewer", ["ours"]),
+    ("viewer", []),
+    ("user", ["ours"]),
+    ("user", ["theirs"]),
+    ("user", []),
+    ("admin", []),
+]
+
+
+def edits_all(role, teams, auth_manager):
+    """Return whether somebody may edit all DAGs: SimpleAuthManager's only team has them all."""
+    return role == "admin" or (auth_manager == SIMPLE and (role, teams) == ("user", ["ours"]))
+
+
+@pytest.fixture
+def led(store):
+    """A group was run once, by a DAG that has registered the source of duties for itself."""
+    runner = GroupRunner(store, "host/a-secret-dag/run/task/-1/1", start_delay=timedelta(0))
+    runner.run(Group(name="HistoricalManagementDuties", period=timedelta(minutes=5), duties=[], arguments={}))
+    runner.duties.supplying.register_dag(TEAM_DAG)
+    set_config(runner.duties, {"killDataSourceWhitelist": ["a-secret-dataset"]}, "ana", "w")
+    return runner
+
+
+@pytest.mark.parametrize(("role", "teams"), EVERYBODY, ids=str)
+def test_duties_and_their_configuration_are_theirs_who_may_edit_all(client, led, token, auth_manager, role, teams):
+    may = edits_all(role, teams, auth_manager)
+    nowhere = ask(client, SERVING_ALL[0], token(role, teams), store="nowhere")
+    assert nowhere.status_code == 404
+    for route in SERVING_ALL:
+        answer = ask(client, route, token(role, teams))
+        assert answer.status_code == (200 if may else 404)
+        assert may or answer.text == nowhere.text
+    before = read_config(led.duties).config.max_segments_to_move
+    assert before == (9 if may else 5)
+
+
+@pytest.mark.parametrize(("role", "teams"), EVERYBODY, ids=str)
+def test_no_list_partition_or_audit_of_another_route_shows_them(client, led, token, auth_manager, role, teams):
+    """Whichever DAG has run them: a source of duties belongs to no DAG."""
+    may = edits_all(role, teams, auth_manager)
+    led.run_now("HistoricalManagementDuties", "a-secret-person", "w")
+    of_duties = {"source": "~duties|PARTITION", "key": "group|HistoricalManagementDuties"}
+    told = [ask(client, route, token(role, teams), **of_duties) for route in ROUTES if route not in SERVING_ALL]
+    text = " ".join(answer.text for answer in told if not answer.headers["content-type"].startswith("text/"))
+    for secret in ("~duties", "a-secret-dag", "a-secret-person"):
+        assert (secret in text) is may
+    [overview] = [answer for answer in told if "stores" in answer.text]
+    assert overview.json()["duties"] is may
 
 
 def test_a_dag_that_was_removed_forbids_nothing(client, flights, token):

@@ -51,7 +51,7 @@ class Sender:
     def send(self, headers):
         """Send one; return what was sent, in one text, and the answer."""
         path, methods = self.random.choice(list(SCHEMA["paths"].items()))
-        [(method, said)] = methods.items()
+        method, said = self.random.choice(list(methods.items()))
         names = [each["name"] for each in said.get("parameters", ()) if each["in"] == "query"]
         query = {name: self.text(PARAMETERS.get(name, "")) for name in names}
         kept = {name: value for name, value in query.items() if self.random.random() < 0.85}
@@ -75,6 +75,8 @@ class Sender:
     def body(self, name):
         """Return JSON as Python writes it: with NaN, and surrogates that stand alone; and now and then none at all."""
         whole = {"store": "coordination_default", "source": "flights|PARTITION", **BODIES[name]}
+        if name in ("ConfigRequest", "RunNowRequest"):
+            del whole["source"]
         extra = {"after": "", "matching": 0, "meant": 0, "filter": {"status": "PARKED", "key_prefix": "a"}}
         if name == "DryRunRequest":
             whole |= {key: value for key, value in extra.items() if self.random.random() < 0.3}
@@ -82,6 +84,8 @@ class Sender:
         inner = changed.get("meant")
         if isinstance(inner, list) and inner and isinstance(inner[0], dict):
             changed["meant"] = [{key: self.value(value) for key, value in inner[0].items()}]
+        if isinstance(changed.get("changes"), dict):
+            changed["changes"] = {self.text(key): self.value(value) for key, value in changed["changes"].items()}
         if isinstance(changed.get("filter"), dict):
             changed["filter"] = {key: self.value(value) for key, value in changed["filter"].items()}
         text = json.dumps(changed)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.duties.configuring import read_config, set_config
+from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.duties.groups.running import Group, GroupRunner
 from airflow_coordination.duties.groups.told import MOST_GROUPS, NOTHING_LOST, Outcome, Standing, look
@@ -61,7 +61,7 @@ class World:
             self.runner.run(each)
 
     def look(self):
-        return look(self.runner.duties, self.store.now(), read_config(self.runner.duties))
+        return look(self.runner.duties, self.store.now())
 
 
 @pytest.fixture
@@ -194,13 +194,13 @@ class Counting(ForwardingStore):
         return call()
 
 
-def test_a_look_sends_two_requests_however_many_groups_there_are(world):
+def test_a_look_sends_three_requests_however_many_groups_there_are(world):
     names = [f"group|{number:02}" for number in range(MOST_GROUPS + 5)]
     world.runner.duties.create_partitions([*names, "something else"])
     counting = Counting(world.store)
     told = look(SourceCoordinator(counting, DUTIES, "ana"), world.store.now())
     assert (len(told.groups), told.more) == (MOST_GROUPS, True)
-    assert sorted(counting.asked) == ["history", "page"]
+    assert sorted(counting.asked) == ["document", "history", "page"]
 
 
 def test_nobody_has_run_anything(world):

@@ -132,6 +132,11 @@ def test_what_may_be_deleted():
         ({"decommissioningNodes": [1]}, 'config.decommissioningNodes=[1]: is no list of names. Write such as ["one'),
         ({"decommissioningNodes": {"a": 1}}, "config.decommissioningNodes={'a': 1}: is no list of names"),
         ({"decommissioningNodes": [" "]}, "config.decommissioningNodes=[' ']: is no list of names"),
+        ({"decommissioningNodes": "hot\x00"}, "holds NUL or a lone surrogate, which no store can hold. Copy the names"),
+        (
+            {"decommissioningNodes": ["\ud800"]},
+            "holds NUL or a lone surrogate, which no store can hold. Copy the names",
+        ),
         ({"locationGrace": "15M"}, "config.locationGrace='15M': does not begin with P. Write P15M"),
         ({"locationGrace": "P1M"}, "config.locationGrace='P1M': has months or years, which are not all equally long"),
         ({"locationGrace": "-PT1M"}, "config.locationGrace='-PT1M': goes backwards. Write it without the sign, PT1M"),

@@ -1,0 +1,190 @@
+"""The reads of groups of duties and of their configuration: at most twenty partitions and a page of versions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from itertools import islice
+from typing import Final
+
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+
+from airflow_coordination.board.duties.models import (
+    ChangeView,
+    ConfigHistory,
+    ConfigPage,
+    DutiesPage,
+    DutyView,
+    GroupView,
+    KeyView,
+    LeaderView,
+    TroubleView,
+    VersionView,
+)
+from airflow_coordination.board.models import Offer
+from airflow_coordination.board.reading import Read
+from airflow_coordination.board.views import task_view
+from airflow_coordination.board.visibility import open_all
+from airflow_coordination.duties.configuring import Configured, Version, versions
+from airflow_coordination.duties.groups.told import HOW_TO_RUN, NEVER_RUN, ToldDuty, ToldGroup, look
+from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.planning.duties.configuration import KEYS, DynamicConfig
+from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.beside.documents import ABSENT
+from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import DUTIES, identifier_of, storable
+
+MOST_VERSIONS: Final = 50
+"""Versions of the configuration that one request reads, at most."""
+_RUNS: Final = {"d": "done", "f": "failed", "p": "paused"}
+_DOES: Final = "Let it be run as soon as somebody comes who runs groups, and not only when it is due"
+
+
+@contextmanager
+def open_duties(user: BaseUser, connection: str) -> Iterator[tuple[PartitionStore, SourceCoordinator]]:
+    """Open a store at its duties: who sees them may act on them, too.
+
+    :raises NotVisibleError: when the board does not show such a store, or the user may not edit every DAG.
+    :raises StoreDoesNotAnswerError: when the store does not.
+    """
+    with open_all(user, connection) as store:
+        yield store, SourceCoordinator(store, DUTIES, user.get_id())
+
+
+def duties(user: BaseUser, connection: str) -> Read[DutiesPage]:
+    """Return the groups of duties of a store with what each duty did; raises as :func:`open_duties` does."""
+    with open_duties(user, connection) as (store, coordinator):
+        now, shell = store.now(), remedies.shell_of(store)
+        told = look(coordinator, now)
+        page = DutiesPage(
+            source=identifier_of(coordinator),
+            troubles=[TroubleView(**asdict(each)) for each in told.troubles],
+            groups=[_group(coordinator, each) for each in told.groups],
+            more=told.more,
+            empty=None if told.groups else NEVER_RUN,
+            how=HOW_TO_RUN,
+            starting=remedies.of_store("duties run", shell),
+            typed=remedies.of_store("duties status", shell),
+        )
+        return Read(page, now)
+
+
+def _group(coordinator: SourceCoordinator, group: ToldGroup) -> GroupView:
+    return GroupView(
+        name=group.name,
+        key=group.key,
+        standing=group.standing.value,
+        troubled=group.troubled,
+        period=group.period.total_seconds() if group.period else None,
+        leader=_leader(group.leader, group.leader_until),
+        last_leader=_leader(group.last_leader),
+        term=group.term,
+        led_since=group.led_since,
+        ran_at=group.ran_at,
+        took=group.took.total_seconds(),
+        due=group.due,
+        runs=[_RUNS.get(each, each) for each in group.runs],
+        duties=[_duty(each) for each in group.duties],
+        offers=[_run_now(coordinator, group)] if group.may_run_now else [],
+    )
+
+
+def _duty(duty: ToldDuty) -> DutyView:
+    return DutyView(
+        name=duty.name,
+        outcome=duty.outcome.value,
+        fails=duty.fails,
+        said=duty.said,
+        counts=dict(duty.counts),
+        took=duty.took.total_seconds(),
+        warnings=list(duty.warnings),
+    )
+
+
+def _leader(owner: str | None, until: datetime | None = None) -> LeaderView | None:
+    return None if owner is None else LeaderView(owner=owner, task=task_view(owner), until=until)
+
+
+def _run_now(coordinator: SourceCoordinator, group: ToldGroup) -> Offer:
+    return Offer(action="run now", does=_DOES, typed=remedies.typed(coordinator, "reopen", group.key))
+
+
+def config(user: BaseUser, connection: str) -> Read[ConfigPage]:
+    """Return the configuration of now, key by key; raises as :func:`open_duties` does."""
+    with open_duties(user, connection) as (store, coordinator):
+        now, kept = store.now(), parts_of(store).documents is not None
+        found, problem = _read(coordinator, None, MOST_VERSIONS) if kept else ([], None)
+        newest = found[0].configured if found else Configured(DynamicConfig())
+        body = ConfigPage(
+            kept=kept,
+            version=newest.version,
+            at=newest.at,
+            author=newest.author,
+            comment=newest.comment,
+            keys=_keys(newest, found) if found or problem is None else [],
+            notes=list(newest.config.notes),
+            looked_at_all=problem is None and (not found or found[-1].configured.version == ABSENT + 1),
+            typed=f"{remedies.of_store('config set', remedies.shell_of(store))} KEY=VALUE --why '{remedies.WHY}'",
+            problem=problem,
+        )
+        return Read(body, now)
+
+
+def _read(coordinator: SourceCoordinator, before: int | None, limit: int) -> tuple[list[Version], str | None]:
+    """Return versions, the newest first, and why those from some version on cannot be read: one of them is corrupt."""
+    found: list[Version] = []
+    try:
+        found.extend(islice(versions(coordinator, before), limit))
+    except InvalidInputError as error:
+        return found, storable(error)
+    return found, None
+
+
+def _keys(newest: Configured, found: list[Version]) -> list[KeyView]:
+    """Return every key with the version that has set it to what it is now."""
+    values = newest.config.to_json()
+    set_by: dict[str, int] = {}
+    for version in found:
+        for change in version.changes or ():
+            set_by.setdefault(change.key, version.configured.version)
+    return [
+        KeyView(
+            name=key.name,
+            value=values[key.name],
+            default=key.default,
+            means=key.means,
+            ours=key.ours,
+            version=set_by.get(key.name) if values[key.name] != key.default else None,
+        )
+        for key in KEYS.values()
+    ]
+
+
+def history(user: BaseUser, connection: str, before: int | None, limit: int) -> Read[ConfigHistory]:
+    """Return versions of the configuration, the newest first; raises as :func:`open_duties` does.
+
+    :param before: only those older than this version.
+    :param limit: so many.
+    """
+    with open_duties(user, connection) as (store, coordinator):
+        now, kept = store.now(), parts_of(store).documents is not None
+        found, problem = _read(coordinator, before, limit) if kept else ([], None)
+        last = found[-1].configured.version if found else ABSENT
+        following = last if len(found) == limit and last > ABSENT + 1 else None
+        return Read(ConfigHistory(versions=list(map(_version, found)), before=following, problem=problem), now)
+
+
+def _version(found: Version) -> VersionView:
+    said = found.configured
+    changes = found.changes
+    return VersionView(
+        version=said.version,
+        at=said.at,
+        author=said.author,
+        comment=said.comment,
+        changes=None if changes is None else [ChangeView(key=each.key, old=each.old, new=each.new) for each in changes],
+        values=said.config.to_json(),
+    )
