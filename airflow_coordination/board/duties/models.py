@@ -38,7 +38,7 @@ class LeaderView(BaseModel):
     until: datetime | None
 
 
-class GroupView(BaseModel):
+class DutyGroupView(BaseModel):
     """A group of duties: :class:`~airflow_coordination.duties.groups.told.ToldGroup`.
 
     ``key`` is that of its partition in ``DutiesPage.source``. ``leader`` is who runs it now, ``last_leader`` who did so
@@ -83,7 +83,7 @@ class DutiesPage(BaseModel):
 
     source: str
     troubles: list[TroubleView]
-    groups: list[GroupView]
+    groups: list[DutyGroupView]
     more: bool
     empty: str | None
     how: str

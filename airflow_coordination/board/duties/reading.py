@@ -16,8 +16,8 @@ from airflow_coordination.board.duties.models import (
     ConfigHistory,
     ConfigPage,
     DutiesPage,
+    DutyGroupView,
     DutyView,
-    GroupView,
     KeyView,
     LeaderView,
     TroubleView,
@@ -72,8 +72,8 @@ def duties(user: BaseUser, connection: str) -> Read[DutiesPage]:
         return Read(page, now)
 
 
-def _group(coordinator: SourceCoordinator, group: ToldGroup) -> GroupView:
-    return GroupView(
+def _group(coordinator: SourceCoordinator, group: ToldGroup) -> DutyGroupView:
+    return DutyGroupView(
         name=group.name,
         key=group.key,
         standing=group.standing.value,

@@ -219,7 +219,7 @@ def _remembered(partition: Partition) -> tuple[GroupState, Sequence[ToldDuty], s
     """Return what a group remembers, and why that cannot be read: one that is corrupt hides no other."""
     try:
         state = GroupState.of_partition(partition)
-        return state, [_duty(name, result) for name, result in state.duties.items()], None
+        return state, [told_duty(name, result) for name, result in state.duties.items()], None
     except ProgressStateError as error:
         return GroupState(), (), str(error)
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
@@ -255,7 +255,8 @@ def _standing(partition: Partition, state: GroupState, now: datetime, *, overdue
     return Standing.WAITING if state.ran_at is None else Standing.DONE
 
 
-def _duty(name: str, result: Result) -> ToldDuty:
+def told_duty(name: str, result: Result) -> ToldDuty:
+    """Return what people are told of one duty."""
     failed = result.error is not None
     counts: Mapping[str, object] = result.counts
     return ToldDuty(

@@ -19,9 +19,9 @@ from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.duties.groups.registry import configured, named, resolved
 from airflow_coordination.duties.groups.running import START_DELAY, Group, GroupRun, GroupRunner
 from airflow_coordination.duties.groups.serving import serve
-from airflow_coordination.duties.groups.state import GroupState, Result
+from airflow_coordination.duties.groups.state import Result
+from airflow_coordination.duties.groups.told import Outcome, ToldDuty, ToldGroup, look, told_duty
 from airflow_coordination.planning.duties.groups import Duties
-from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.status import PartitionStatus
 
 
@@ -47,16 +47,15 @@ def run(context: CommandContext, args: Namespace) -> int:
 
 
 def status(context: CommandContext, args: Namespace) -> int:
-    """Print what became of the last runs, a line for each duty; return 1 if one failed."""
-    states = _runner(context, args).states()
-    rows = [row for partition, state in states.values() for row in _rows(partition, state)]
-    print_rows(rows, args.output)
-    if not states:
+    """Print what became of the last runs, a line for each duty, and what to look at; return 1 if a duty failed."""
+    runner = _runner(context, args)
+    told = look(runner.duties, context.store.now())
+    print_rows([row for group in told.groups for row in _rows(group)], args.output)
+    if not told.groups:
         say("No group was ever run in this store: start `duties run`, or a DAG of `duty_dags()`.")
-    failing = [f"{name} of {group}" for group, (_, state) in states.items() for name in state.failing]
-    if failing:
-        say(f"Failed in its last run: {', '.join(failing)}. Nothing is lost; it is tried again in its next run.")
-    return int(bool(failing))
+    for trouble in told.troubles:
+        say(f"{trouble.sentence} {trouble.then}")
+    return int(any(duty.outcome is Outcome.FAILED for group in told.groups for duty in group.duties))
 
 
 def _duties(context: CommandContext, args: Namespace) -> Duties:
@@ -114,20 +113,18 @@ def _until(moment: datetime | None) -> str:
 
 
 def _row(group: str, name: str, result: Result) -> dict[str, object]:
-    state = "failed" if result.error is not None else "nothing to do" if result.idle else "done"
-    said = result.said if result.error is None else result.error
-    return {"group": group, "duty": name, "result": state, "said": said, "seconds": result.took.total_seconds()}
+    return _told_row(group, told_duty(name, result))
 
 
-def _rows(partition: Partition, state: GroupState) -> Iterator[Row]:
-    group = partition.key.partition("|")[2]
-    leads = partition.owner if partition.status is PartitionStatus.ASSIGNED else None
-    about = {"fails": 0, "last_run": state.ran_at, "next_run": state.next_at, "led_by": leads}
-    if not state.duties:
-        about["next_run"] = state.next_at or partition.reopen_at
-        yield {**_row(group, "", Result(said="has not run yet", idle=True)), **about}
-    for name, result in state.duties.items():
-        yield {**_row(group, name, result), **about, "fails": result.fails}
+def _told_row(group: str, duty: ToldDuty) -> dict[str, object]:
+    about = {"group": group, "duty": duty.name, "result": duty.outcome.value, "said": duty.said}
+    return {**about, "seconds": duty.took.total_seconds()}
+
+
+def _rows(group: ToldGroup) -> Iterator[Row]:
+    about = {"fails": 0, "last_run": group.ran_at, "next_run": group.due, "led_by": group.leader}
+    for duty in group.duties or [told_duty("", Result(said="has not run yet", idle=True))]:
+        yield {**_told_row(group.name, duty), **about, "fails": duty.fails}
 
 
 @contextmanager

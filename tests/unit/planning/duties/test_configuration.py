@@ -132,10 +132,10 @@ def test_what_may_be_deleted():
         ({"decommissioningNodes": [1]}, 'config.decommissioningNodes=[1]: is no list of names. Write such as ["one'),
         ({"decommissioningNodes": {"a": 1}}, "config.decommissioningNodes={'a': 1}: is no list of names"),
         ({"decommissioningNodes": [" "]}, "config.decommissioningNodes=[' ']: is no list of names"),
-        ({"decommissioningNodes": "hot\x00"}, "holds NUL or a lone surrogate, which no store can hold. Copy the names"),
+        ({"decommissioningNodes": "hot\x00"}, "config.decommissioningNodes='hot\\x00': holds NUL or a lone surrogate"),
         (
             {"decommissioningNodes": ["\ud800"]},
-            "holds NUL or a lone surrogate, which no store can hold. Copy the names",
+            "config.decommissioningNodes=['\\ud800']: holds NUL or a lone surrogate",
         ),
         ({"locationGrace": "15M"}, "config.locationGrace='15M': does not begin with P. Write P15M"),
         ({"locationGrace": "P1M"}, "config.locationGrace='P1M': has months or years, which are not all equally long"),
