@@ -14,7 +14,7 @@ from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
 from airflow_coordination.duties.copies.lost import Lost, keep, lost_of, seen_now
-from airflow_coordination.duties.copies.snapshot import OfSource, read_source, whole_look
+from airflow_coordination.duties.copies.snapshot import OfSource, others_of, read_source, whole_look
 from airflow_coordination.duties.copies.steps import Steps
 from airflow_coordination.duties.groups.marks import Marks, digest, published, versions
 from airflow_coordination.duties.groups.round import Ran, Round
@@ -103,6 +103,8 @@ def _seen(round: Round, shared: _Shared, marks: Marks, eager: Collection[str] = 
         return None
     read = (read_source(coordinator, shared.lost, whole=coordinator.source in news) for coordinator in round.sources)
     found = [each for each in read if each is not None]
+    if round.cluster.only is not None:
+        found += others_of(round.sources[0], {each.source for each in round.sources})
     look = whole_look(found, shared.sites, shared.lost, round.config.decommissioning_nodes, round.now)
     return _Seen(found=found, look=look, digests=news)
 

@@ -10,7 +10,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 from typing import Any, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -82,8 +81,7 @@ def seen_now(
 def _odd(site: Site, coordinators: Iterable[SourceCoordinator]) -> str | None:
     """Return what is wrong with a sample of the copies in a location; ``None`` when all of it is as it was."""
     for coordinator in coordinators:
-        found = copies_in(coordinator.store, identifier_of(coordinator), None, {site.name})
-        for head, manifest in islice(found, SAMPLE):
+        for head, manifest in copies_in(coordinator.store, identifier_of(coordinator), None, {site.name}, SAMPLE):
             if manifest is None:
                 return f"the manifest of copy {head.key!r} cannot be read"
             try:

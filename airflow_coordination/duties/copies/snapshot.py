@@ -35,7 +35,14 @@ from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import COPIES, compose_copies, identifier_of
+from airflow_coordination.values.names import (
+    COPIES,
+    UPKEEP,
+    compose_copies,
+    holds_partitions,
+    identifier_of,
+    split_source,
+)
 from airflow_coordination.values.status import PartitionStatus
 
 _DIGITS: Final = 32
@@ -155,6 +162,22 @@ def read_source(coordinator: SourceCoordinator, lost: Collection[str], *, whole:
         ruled=ruled,
         view=view,
     )
+
+
+def others_of(coordinator: SourceCoordinator, served: Collection[str]) -> list[OfSource]:
+    """Return the sources beside those that are served, of which only the room counts that their copies take.
+
+    :param coordinator: of any source with their prefix.
+    :param served: the names of those that are served.
+    """
+    found = []
+    for identifier, _ in coordinator.store.sources():
+        prefix, name, _ = split_source(identifier)
+        of_users = holds_partitions(identifier) and not name.startswith(UPKEEP)
+        if of_users and prefix == coordinator.partition_prefix and name not in served:
+            other = SourceCoordinator(coordinator.store, name, coordinator.owner.text, prefix)
+            found.append(read_source(other, (), whole=False))
+    return [each for each in found if each is not None]
 
 
 def _unread(copies: SourceCoordinator, locations: Collection[str]) -> Iterator[tuple[HeadRecord, Manifest | None]]:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_coordination.duties.copies.lost import Lost, lost_of
-from airflow_coordination.duties.copies.snapshot import OfSource, read_source, whole_look
+from airflow_coordination.duties.copies.snapshot import OfSource, others_of, read_source, whole_look
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.copies.locations import missing, sites_of
 from airflow_coordination.planning.copies.deciding import Chunk, Loads, Look, There, loads
 from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.protocol.beside.documents import LOCATIONS, LOST_LOCATIONS
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.values.names import UPKEEP, everybody, holds_partitions, split_source
+from airflow_coordination.values.names import everybody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,7 +99,7 @@ def copies_status(coordinator: SourceCoordinator, config: DynamicConfig) -> Copi
     own = read_source(coordinator, lost, whole=True)
     if own is None:
         return CopiesStatus()
-    found = [own, *_others(coordinator)]
+    found = [own, *others_of(coordinator, {coordinator.source})]
     look = whole_look(found, sites, lost, config.decommissioning_nodes, now)
     decided = loads(look, config.location_grace, config.replication_throttle_limit)
     filled = {one.name: one for one in look.filled(lambda _: True)}
@@ -123,17 +123,6 @@ def copies_status(coordinator: SourceCoordinator, config: DynamicConfig) -> Copi
         chunks=tuple(_chunk(chunk, mine, decided, own) for chunk in _newest_first(look)),
         needless=sum(copy.published and copy.name not in look.by_name for copy in mine),
     )
-
-
-def _others(coordinator: SourceCoordinator) -> Iterator[OfSource]:
-    """Yield the other sources, of which only the room counts that their copies take."""
-    for identifier, _ in coordinator.store.sources():
-        prefix, name, _ = split_source(identifier)
-        others = name != coordinator.source and not name.startswith(UPKEEP)
-        if others and prefix == coordinator.partition_prefix and holds_partitions(identifier):
-            other = SourceCoordinator(coordinator.store, name, coordinator.owner.text, prefix)
-            if (found := read_source(other, (), whole=False)) is not None:
-                yield found
 
 
 def _newest_first(look: Look) -> list[Chunk]:

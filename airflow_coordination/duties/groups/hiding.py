@@ -11,7 +11,9 @@ from airflow_coordination.duties.copies.group import load_copies
 from airflow_coordination.duties.groups.marks import Marks, digest, published, versions
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW
+from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import everybody
 
 RULES: Final = "rules/"
@@ -51,17 +53,35 @@ class RunRules:
         )
 
     def _hide(self, round: Round) -> Ran:
-        marks, applied = Marks(round.remembered), dict[str, list[Applied]]()
+        marks, applied, told = Marks(round.remembered), dict[str, list[Applied]](), list[str]()
         default = _default_version(round)
         for coordinator in round.sources:
             history, said = published(coordinator), versions(coordinator)
             seen = None if history is None else _digest(history, said, default)
             if marks.is_news(coordinator.source, seen, round.now):
-                found = apply_rules(coordinator, by=self.name, why=_WHY, dry_run=round.dry_run)
+                found, refused = _apply(coordinator, dry_run=round.dry_run)
+                if refused:
+                    told.append(refused)
+                    continue
                 applied[coordinator.source] = found
                 if history is not None and not round.dry_run:
                     marks.put(coordinator.source, _after(history, said, default, found), round.now, _until(found))
-        return _ran(applied, marks, dry_run=round.dry_run)
+        ran = _ran(applied, marks, dry_run=round.dry_run)
+        return replace(ran, warnings=(*told, *ran.warnings)) if told else ran
+
+
+def _apply(coordinator: SourceCoordinator, *, dry_run: bool) -> tuple[list[Applied], str]:
+    """Apply the rules of a source, and return what that did, and why it could not where there was something to do.
+
+    As long as code may work with the store that knows of no hidden interval, nothing is hidden. Rules that only say
+    where copies lie hide nothing, and need no such store.
+    """
+    try:
+        return apply_rules(coordinator, by=RunRules.name, why=_WHY, dry_run=dry_run), ""
+    except SettingsError as error:
+        found = apply_rules(coordinator, dry_run=True)
+        changes = any(each.made or each.ended for each in found)
+        return found, f"the rules of source {coordinator.source} hide nothing: {error}" if changes else ""
 
 
 def _default_version(round: Round) -> int | None:

@@ -13,7 +13,7 @@ from typing import IO, Final
 
 from airflow_coordination.outputs.copies.pieces import Copied, Piece
 from airflow_coordination.outputs.heads.showing import newest_pages, steadily
-from airflow_coordination.outputs.manifests import Manifest
+from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.membership import interval_of, locks
 from airflow_coordination.outputs.overlays import Overlays
 from airflow_coordination.outputs.published import Start, manifests_in, overlays_of, starts_of, walks
@@ -23,11 +23,13 @@ from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import (
+    PARALLEL_REQUESTS,
     OutputError,
     join,
     open_to_read,
     open_to_write,
     read_bytes,
+    side_by_side,
     wrapped,
 )
 from airflow_coordination.values.names import partition_label
@@ -89,7 +91,7 @@ def made(wanted: Wanted, directories: Iterator[str], alive: Callable[[], None]) 
     """Copy all files that are wanted, and return what the copy has.
 
     :param directories: new ones, one for each block.
-    :param alive: called from file to file.
+    :param alive: called again and again while files are copied, from several threads.
     :raises OutputError: when a file cannot be read or written, or is not what was published.
     """
     pieces = [_piece(manifest, next(directories), alive) for manifest in wanted.manifests]
@@ -99,11 +101,15 @@ def made(wanted: Wanted, directories: Iterator[str], alive: Callable[[], None]) 
 def _piece(manifest: Manifest, directory: str, alive: Callable[[], None]) -> Piece:
     what = f"copy the output of {partition_label(manifest.source, manifest.key)}"
     content = _content(what, manifest)
-    digests = []
-    for file in manifest.files:
-        alive()
-        source, target = join(manifest.directory, file.path), join(directory, file.path)
-        digests.append(copied_file(what, source, target, file.size))
+
+    def copy_one(file: DataFile) -> str:
+        return copied_file(
+            what, join(manifest.directory, file.path), join(directory, file.path), file.size, alive=alive
+        )
+
+    digests: list[str] = []
+    for first in range(0, len(manifest.files), PARALLEL_REQUESTS):  # few at a time: who lost the lease stops soon
+        digests += side_by_side(copy_one, manifest.files[first : first + PARALLEL_REQUESTS])
     return Piece(directory.rpartition("/")[2], content.decode(), tuple(digests), manifest.size)
 
 
@@ -118,30 +124,32 @@ def _content(what: str, manifest: Manifest) -> bytes:
     return content
 
 
-def copied_file(what: str, source: str, target: str, size: int) -> str:
+def copied_file(what: str, source: str, target: str, size: int, *, alive: Callable[[], None] = lambda: None) -> str:
     """Copy a file, read it back, and return its SHA-256.
 
     :param what: for errors.
     :param size: the bytes that were published.
+    :param alive: called again and again while it is copied.
     :raises OutputError: when it cannot be read or written, has another size, or is not the same where it was written.
     """
     try:
         with wrapped(what, source, may_be_missing=True), open_to_read(source) as given, open_to_write(target) as taken:
-            digest, count = _through(given, taken)
+            digest, count = _through(given, taken, alive)
     except FileNotFoundError as error:
         raise OutputError(what, source, "is missing", AGAIN) from error
     if count != size:
         raise OutputError(what, source, f"has {count} bytes, and {size} were published", AGAIN)
     with wrapped(what, target), open_to_read(target) as back:
-        again, _ = _through(back, None)
+        again, _ = _through(back, None, alive)
     if again != digest:
         raise OutputError(what, target, "is not what was written there (its digest differs)", AGAIN)
     return digest
 
 
-def _through(given: IO[bytes], taken: IO[bytes] | None) -> tuple[str, int]:
+def _through(given: IO[bytes], taken: IO[bytes] | None, alive: Callable[[], None]) -> tuple[str, int]:
     digest, count = hashlib.sha256(), 0
     while part := given.read(_PART):
+        alive()
         digest.update(part)
         count += len(part)
         if taken is not None:

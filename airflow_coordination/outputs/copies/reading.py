@@ -95,23 +95,26 @@ def shelved(copies: Iterable[Manifest]) -> Shelved:
 
 
 def copies_in(
-    store: PartitionStore, identifier: str, dataset: str | None, locations: Collection[str]
+    store: PartitionStore, identifier: str, dataset: str | None, locations: Collection[str], most: int | None = None
 ) -> Iterator[tuple[HeadRecord, Manifest | None]]:
     """Yield the published copies in some locations, with their manifests; without one where it cannot be read.
 
     :param identifier: the stored one of the source that they are copies of.
     :param dataset: as users name it; ``None`` for all.
     :param locations: their names.
+    :param most: so many of them; ``None`` for all.
     """
     prefix, source, kind = split_source(identifier)
     copies = compose_copies(source, prefix, kind)
     if copies is None or not locations:
         return
     for page in head_pages(store, copies, dataset):
-        heads = [head for head in page if head.blocks and location_of(head.key) in locations]
+        heads = [head for head in page if head.blocks and location_of(head.key) in locations][:most]
         starts = [(head.source, head.key, reference) for head in heads for reference in references(head.blocks[:1])]
         found = walks(starts, dead_ends=[], links=1)
         yield from ((head, next(iter(walk.chain), None)) for head, walk in zip(heads, found, strict=True))
+        if most is not None and (most := most - len(heads)) < 1:
+            return
 
 
 def tier_manifests(

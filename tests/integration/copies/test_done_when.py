@@ -41,9 +41,9 @@ def copied(monkeypatch) -> Counter[str]:
     found: Counter[str] = Counter()
     real = making.copied_file
 
-    def counted(what: str, source: str, target: str, size: int) -> str:
+    def counted(what: str, source: str, target: str, size: int, **more: object) -> str:
         found.update(files=1, bytes=size)
-        return real(what, source, target, size)
+        return real(what, source, target, size, **more)
 
     monkeypatch.setattr(making, "copied_file", counted)
     return found

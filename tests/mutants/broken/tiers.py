@@ -70,8 +70,8 @@ MUTANTS = (
         _READING,
         "if site.tier in tiers and site.name not in unread}",
         "if site.tier in tiers}",
-        "readers are told that a tier has what is away",
-        _copied("test_a_lost_location_is_named_and_its_copies_are_there_when_it_is_back"),
+        "readers read what another store, or another location, may delete",
+        _copied("test_what_lies_below_the_marker_of_another_location_is_not_read"),
     ),
     Mutant(
         "the collector takes what a copy has",

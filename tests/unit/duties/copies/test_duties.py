@@ -4,16 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from airflow_coordination.duties.branches.beginning import begin
 from airflow_coordination.duties.branches.selection import Selection
+from airflow_coordination.duties.copies import lost as lost_module
+from airflow_coordination.duties.copies.group import load_copies
 from airflow_coordination.duties.copies.lost import lost_of
+from airflow_coordination.duties.groups.hiding import RunRules
+from airflow_coordination.duties.groups.round import Round
 from airflow_coordination.duties.retention.hiding import hide
+from airflow_coordination.duties.retention.ruled import set_rules
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.collector import collect
 from airflow_coordination.outputs.copies import making
+from airflow_coordination.outputs.published import published_manifests
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.protocol.beside.documents import LOST_LOCATIONS
 from airflow_coordination.protocol.port import parts_of
@@ -22,7 +30,7 @@ from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.testing.crash import FaultyStore
 from airflow_coordination.values.names import everybody
 from tests.copying import COPIED, DAYS, Copying, Duties
-from tests.upkeep import DATASET
+from tests.upkeep import DATASET, SOURCE
 
 MOST_STATEMENTS = 10
 CHUNKS = [f"{day}/{after}" for day, after in zip(DAYS, [*DAYS[1:], "2013-01-04"], strict=True)]
@@ -47,7 +55,7 @@ def duties(days) -> Duties:
 def no_byte_copied(monkeypatch) -> Iterator[None]:
     """Let no file be opened to be copied."""
 
-    def refused(*_: object) -> None:
+    def refused(*_: object, **__: object) -> None:
         raise AssertionError("a byte was copied")
 
     with monkeypatch.context() as patched:
@@ -325,3 +333,55 @@ def test_a_leader_that_wakes_up_late_drops_nothing_that_a_newer_one_relies_on(da
     assert (len(newer.done.dropped), len(late.done.dropped), late.done.moved_on) == (1, 0, 1)
     assert ("hot-1", CHUNKS[0]) in days.copied()
     assert ("hot-2", CHUNKS[0]) not in days.copied()
+
+
+def test_rules_that_only_say_tiers_need_no_store_that_keeps_older_code_out(days, duties) -> None:
+    """``runRules`` asks for copies where it may hide nothing; what it would hide it says."""
+    days.want(hot=1)
+    left = None
+
+    def ran():
+        nonlocal left
+        round = Round(cluster=duties.cluster(), by="runRules", remembered=left)
+        found = RunRules().run(round)
+        left = found.left
+        return found
+
+    found = ran()
+    assert (found.said, found.warnings) == ("nothing to hide; asked for 3 copies", ())
+    assert days.work().completed == 3
+    days.rule(
+        {"type": "dropByInterval", "interval": CHUNKS[0]}, {"type": "loadForever", "tieredReplicants": {"hot": 1}}
+    )
+    [warning] = ran().warnings
+    assert "the rules of source flights hide nothing" in warning
+    assert days.rows_in("hot") == days.rows()
+
+
+def test_copies_of_sources_that_others_serve_take_room_too(days, tmp_path) -> None:
+    days.want(archive=1)
+    Duties(days).settle()
+    used = sum(manifest.size for manifest in published_manifests(days.store, SOURCE, DATASET))
+    other = SourceCoordinator(days.store, "trains", "a test")
+    other.create_partitions(["one"])
+    lease = other.acquire_partition("one")
+    other.complete(lease, [days.block(lease, ["a row"])], interval="2013-01-01/P1D")
+    set_rules(other, DATASET, '[{"type": "loadForever", "tieredReplicants": {"archive": 1}}]', "a test", "tiers")
+    days.place(tmp_path / "hot-1", tmp_path / "hot-2", tier="hot", archive=[tmp_path / "cold"], capacity=used)
+    cluster = replace(Duties(days).cluster(), only={"trains"})
+    ran = load_copies(Round(cluster=cluster, by="runRules"))
+    assert (ran.counts["segment/assigned/count"], ran.counts["tier/full/count"]) == (0, 1)
+
+
+def test_of_a_location_that_is_back_only_a_sample_is_read(days, duties, tmp_path, monkeypatch) -> None:
+    days.publish(*(f"2013-02-0{number}" for number in range(1, 9)))
+    days.want(archive=1)
+    duties.settle()
+    (tmp_path / "cold").rename(tmp_path / "away")
+    duties.run()
+    (tmp_path / "away").rename(tmp_path / "cold")
+    looked = []
+    real = lost_module.check_published
+    monkeypatch.setattr(lost_module, "check_published", lambda row: looked.append(row) or real(row))
+    duties.run("runRules")
+    assert (len(looked), lost(days)) == (lost_module.SAMPLE, [])

@@ -147,6 +147,15 @@ def test_a_lost_location_is_named_and_its_copies_are_there_when_it_is_back(days,
     assert days.rows_in("hot") == days.rows()
 
 
+def test_what_lies_below_the_marker_of_another_location_is_not_read(days, tmp_path) -> None:
+    days.ask("hot-1", MONTH)
+    days.work()
+    marker = tmp_path / "hot-1" / "_location.json"
+    marker.write_text(marker.read_text().replace("hot-1", "hot-9"))
+    with pytest.raises(OutputError, match="says that it is another one"):
+        days.rows_in("hot")
+
+
 def test_nothing_is_copied_into_a_location_that_cannot_be_read(days, tmp_path) -> None:
     shutil.rmtree(tmp_path / "hot-1")
     (tmp_path / "hot-1").mkdir()
