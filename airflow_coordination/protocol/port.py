@@ -289,7 +289,9 @@ class Documents(Protocol):
         """
 
     def set_document(self, write: SetDocument) -> bool:
-        """Write the next version if the newest one is the one seen; the time is the store's.
+        """Write the next version if the newest one is the one seen; the time is the store's, of the write itself.
+
+        Margins of a purge are counted from it (promise S23).
 
         :return: whether this operation has written that version, now or before: a repetition of it does nothing.
         """
@@ -305,7 +307,11 @@ class Documents(Protocol):
 
 
 class Branches(Protocol):
-    """Part of a store that knows which partitions run in a branch, without reading all others."""
+    """Part of a store that knows which partitions run in a branch, without reading all others.
+
+    A store that has it lets no token begin anew of a partition that has head records of branches, whatever else it
+    forgets: readers find the newest publication by its token (promise S22).
+    """
 
     def branch_counts(self, source: str, branch: int) -> BranchCounts:
         """Return how far the partitions of a branch are, tombstones left out."""

@@ -1,8 +1,8 @@
 """Random histories of a source that is hidden, restored, branched and purged: nothing goes before its time (S23).
 
 What judges a purge knows nothing of how it decides: at the instant at which a head record is emptied it asks, of every
-view that people could still make, whether readers would see it. Purgers are stopped between any two of their calls,
-while everything else goes on, other purgers among it.
+view that people could still make, whether readers would see it. Everybody is stopped between reading and writing, for
+however long, while others go on, who are stopped in their turn.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from typing import Any
+
+import pytest
 
 from airflow_coordination.leases import InvalidInputError
 from airflow_coordination.planning.view.showing import interval_of_head, newest, seen
@@ -29,6 +31,7 @@ from tests.share import SHARE
 
 HISTORIES = int(10_000 * SHARE)
 STEPS = 25
+MOST_STOPPED = 3
 KEYS = "abc"
 INTERVALS = ("2013-01-01/P1D", "2013-01-02/P1D", "2013-07-30/P1D", None)
 HIDING = ("2013-01/P1M", "2013-01-01/P1D", "2013/P1Y")
@@ -48,7 +51,7 @@ Id = tuple[str, str, str]
 
 
 class Watched(InMemoryStore):
-    """Calls the history before each call of a purger that matters, and lets it judge what is emptied."""
+    """Calls the history before each call that matters, and lets it judge what a purger empties."""
 
     def __init__(self, clock: FakeClock) -> None:
         super().__init__(clock)
@@ -94,6 +97,8 @@ class History:
         """What has ever been the newest that counts, hidden or not."""
         self.never: set[Id] = set()
         """What was emptied because a newer one covers it, or its branch was rolled back: nobody may ever see it."""
+        self.stopped = 0
+        """How many are in the middle of something."""
         self.purging = 0
         self.emptied = 0
 
@@ -101,6 +106,7 @@ class History:
         for key, interval in zip(KEYS, INTERVALS, strict=False):
             self.archive.publish(key, interval)
         self.clock.advance(100 * DAY)
+        self.store.history = self
         for _ in range(STEPS):
             self.step()
 
@@ -142,29 +148,31 @@ class History:
         if self.purging >= 2:
             return
         self.purging += 1
-        self.store.history = self
         try:
             self.archive.purge(most=self.random.choice([1, 2, 100]))
         finally:
             self.purging -= 1
-            self.store.history = self if self.purging else None
 
     def meanwhile(self) -> None:
-        """Let others go on while a purger is stopped, among them another one; after that they are stopped, too."""
-        if self.random.random() < 0.08 and self.purging < 2:
-            self.store.history = None
-            for _ in range(self.random.randrange(1, 5)):
-                self.step()
-            self.store.history = self
+        """Let others go on while somebody is stopped."""
+        if self.random.random() < 0.08 and self.stopped < MOST_STOPPED:
+            self.stopped += 1
+            try:
+                for _ in range(self.random.randrange(1, 5)):
+                    self.step()
+            finally:
+                self.stopped -= 1
 
     def look(self) -> None:
         """Note what could be seen without restoring anything, and that nobody sees what is gone for good."""
         view, rows = self.view(), self.rows()
+        later = list(futures(view))
         counting = {_id(head) for row in rows if (head := newest(view, row))}
         for row in rows:
+            may_be_seen = {_id(head) for each in later if (head := seen(each, row))}
             for head in row:
                 begins = _id(head) in counting - self.counting
-                if begins or (head.blocks and any(seen(each, row) == head for each in futures(view))):
+                if begins or (head.blocks and _id(head) in may_be_seen):
                     self.last_seen[_id(head)] = self.clock.now()
                 self.last_seen.setdefault(_id(head), self.clock.now())
             shown = seen(view, row)
@@ -222,6 +230,7 @@ def _id(head: HeadRecord) -> Id:
     return head.dataset, head.key, head.op
 
 
+@pytest.mark.timeout(1800)  # ten thousand histories are minutes of work, on a busy machine more
 def test_s23_nothing_goes_before_its_margins_or_while_anybody_could_still_show_it() -> None:
     emptied = 0
     for seed in range(HISTORIES):
