@@ -11,6 +11,8 @@ from airflow_coordination.board.models import PartitionRow, State
 
 MOST_KEYS: Final = 25
 """The most partitions that one request names: more would take longer than a second on a slow store."""
+MOST_MINUTES: Final = 7 * 24 * 60
+"""The longest pause that ends by itself which the board sets: a week."""
 _Why = Annotated[str, Field(max_length=1000)]
 _Stamp = Annotated[str, Field(max_length=64)]
 _Text = Annotated[str, Field(min_length=1, max_length=2048)]
@@ -143,10 +145,14 @@ class PauseDryRunResult(BaseModel):
 
 
 class PauseRequest(PauseDryRunRequest):
-    """The same, and why; ``stamp`` is empty for a source that was never paused."""
+    """The same, and why; ``stamp`` is empty for a source that was never paused.
+
+    A pause of so many ``minutes`` ends by itself; without them somebody resumes the source.
+    """
 
     why: _Why
     stamp: _Stamp
+    minutes: Annotated[float, Field(gt=0, le=MOST_MINUTES)] | None = None
 
 
 class PauseResult(BaseModel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from datetime import timedelta
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
@@ -21,7 +22,7 @@ from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpd
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 
 _DOES = {
-    "pause": "Hold new leases back until somebody resumes the source; who holds one finishes it",
+    "pause": "Hold new leases back until somebody resumes the source, or for a time; who holds one finishes it",
     "resume": "Let the source go on",
 }
 _log = logging.getLogger(__name__)
@@ -64,8 +65,12 @@ def set_pause(user: BaseUser, asked: PauseRequest) -> PauseResult:
     by = user.get_name() or user.get_id()
     with open_to_act(user, asked.store, asked.source) as (_, coordinator):
         try:
-            act = coordinator.pausing.pause if asked.paused else coordinator.pausing.resume
-            now = act(by, asked.why, _as_seen(coordinator, asked))
+            seen = _as_seen(coordinator, asked)
+            if asked.paused:
+                lasts = None if asked.minutes is None else timedelta(minutes=asked.minutes)
+                now = coordinator.pausing.pause(by, asked.why, seen, lasts=lasts)
+            else:
+                now = coordinator.pausing.resume(by, asked.why, seen)
         except InvalidInputError:
             raise
         except OutcomeUnknownError:

@@ -53,6 +53,12 @@ _FILTER: Final = (
 )
 _PEOPLE: Final = (SOURCE, PREFIX, KEYS, *_FILTER, *_ASKED_FOR)
 _OF_A_SOURCE: Final = (SOURCE, PREFIX, *_ASKED_FOR)
+_PAUSE: Final = (
+    *_OF_A_SOURCE,
+    _option(
+        "--for", dest="lasts", metavar="PERIOD", help="After so long (PT2M) it goes on by itself; else when resumed"
+    ),
+)
 _PAGING: Final = (
     _option("--status", choices=STATES, help=f"Only partitions in this state; {_APART}"),
     _option("--error-like", metavar="TEXT", help="Only partitions with this in their last error"),
@@ -306,7 +312,7 @@ COMMANDS: Final = (
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),
     *map(_action, OFFERED),
-    Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", acting.pause, _OF_A_SOURCE),
+    Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", acting.pause, _PAUSE),
     Command("resume", "Let a paused source go on", acting.resume, _OF_A_SOURCE),
     Command(
         "export",

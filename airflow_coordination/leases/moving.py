@@ -97,14 +97,18 @@ class Moving:
         :raises PartitionUpdateError: naming what is in the way, and the command for it.
         """
         pause = self._pausing.current_pause()
-        if not pause.paused:
-            raise self.not_at_rest("is not paused", "pause")
+        self._check_stays_paused(pause)
         while self._sweep(_PAGE).total:
             pass
         if held := self._looking.counts()[ASSIGNED]:
             raise self.not_at_rest(f"has {held} partition(s) that are held: wait for their owners", "owners")
         self.supplier_life()
         return pause
+
+    def _check_stays_paused(self, pause: Pause) -> None:
+        """Refuse a source that is not paused, or whose pause would end by itself before it has moved."""
+        if not pause.unending:
+            raise self.not_at_rest("is paused for a time only" if pause.paused else "is not paused", "pause")
 
     def not_at_rest(self, problem: str, name: str) -> PartitionUpdateError:
         """Return the error that says why a source cannot be moved now.
@@ -169,9 +173,9 @@ class Moving:
         :raises PartitionUpdateError: when the source is not paused.
         """
         pause = self._pausing.current_pause()
-        if not pause.paused or pause.at is None:
-            raise self.not_at_rest("is not paused", "pause")
-        while (left := pause.at + self._pausing.holds_after - self._core.store.now()) > timedelta(0):
+        self._check_stays_paused(pause)
+        since = pause.at or self._core.store.now()
+        while (left := since + self._pausing.holds_after - self._core.store.now()) > timedelta(0):
             self._core.clock.sleep(min(left, _SECOND).total_seconds())
 
     def settle_in(self, lives: Sequence[Life], op: str) -> Moved:
@@ -183,8 +187,7 @@ class Moving:
         :param op: the operation that creates them, the same when it is repeated.
         :raises PartitionUpdateError: when the source is not paused.
         """
-        if not self._pausing.current_pause().paused:
-            raise self.not_at_rest("is not paused", "pause")
+        self._check_stays_paused(self._pausing.current_pause())
         return self._settle_in(lives, op, self._core.source_id)
 
     def settle_supplier_in(self, life: Partition, op: str) -> Moved:

@@ -24,7 +24,7 @@ from airflow_coordination.values.failing import BRAKE, Failing
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError, shown
 from airflow_coordination.values.names import MERGED, check_key, check_said, storable
 from airflow_coordination.values.status import PartitionStatus
-from airflow_coordination.values.times import Span
+from airflow_coordination.values.times import Span, positive
 
 MAX_WHY_CHARACTERS = 1_000
 MAX_NAMED = 10
@@ -390,8 +390,8 @@ class Pausing:
             return NEVER_PAUSED
         return self._core.settler.repeat("look for a pause", partial(self._pauses.pause, self._core.source_id))
 
-    def pause(self, by: str, why: str, seen: Pause | None = None) -> Pause:
-        """Hold new leases back until somebody resumes the source.
+    def pause(self, by: str, why: str, seen: Pause | None = None, *, lasts: timedelta | None = None) -> Pause:
+        """Hold new leases back until somebody resumes the source, or for a time.
 
         Who holds a lease goes on, renews it and ends it; so do later tries of the same task. Sweeps go on, partitions
         are created, people act. Nothing is acquired by a request that is sent after this has returned: on DynamoDB,
@@ -401,14 +401,18 @@ class Pausing:
         :param by: who asks, kept in the audit.
         :param why: the reason, kept in the audit.
         :param seen: the pause as the person saw it; it is refused if somebody has paused or resumed since.
+        :param lasts: after so long it ends by itself, by the store's clock. To code of before schema 15 the source is
+            paused until somebody resumes it.
         :return: the pause that is in force then.
-        :raises PartitionUpdateError: when the source is paused already, or somebody was faster.
+        :raises InvalidInputError: for a time that is not above zero.
+        :raises PartitionUpdateError: when the source is paused already, but for a time, or somebody was faster.
         :raises SettingsError: when the store comes from elsewhere and knows of no pauses.
         """
-        return self._set_pause(True, by, why, seen)
+        positive("lasts", lasts)
+        return self._set_pause(True, by, why, seen, lasts)
 
     def resume(self, by: str, why: str, seen: Pause | None = None) -> Pause:
-        """Let a paused source go on; see :meth:`pause`."""
+        """Let a paused source go on, also where the pause has ended by itself: older code knows of no end."""
         return self._set_pause(False, by, why, seen)
 
     def pauses(self) -> Sequence[dict[str, Any]]:
@@ -454,12 +458,12 @@ class Pausing:
     def check_pause(self, paused: bool, seen: Pause) -> None:
         """Say whether a source can be paused (or resumed) as it was seen, and change nothing.
 
-        :raises PartitionUpdateError: when it is so already; the same that doing it would raise.
+        :raises PartitionUpdateError: when it is so already (but a pause with an end); the same that doing it would.
         """
-        if seen.paused is paused:
+        if seen.unending if paused else not (seen.paused or seen.over):
             raise self._refused(paused, "", seen)
 
-    def _set_pause(self, paused: bool, by: str, why: str, seen: Pause | None) -> Pause:
+    def _set_pause(self, paused: bool, by: str, why: str, seen: Pause | None, lasts: timedelta | None = None) -> Pause:
         check_said(by, why)
         if self._pauses is None:
             remedy = "Pause the DAGs that work on it, or park its partitions"
@@ -475,6 +479,7 @@ class Pausing:
             seen=seen.op,
             by=storable(by)[:MAX_WHY_CHARACTERS],
             why=storable(why)[:MAX_WHY_CHARACTERS],
+            lasts=lasts,
         )
         action = f"{_verb(paused)} source {shown(self._core.source)}"
         attempts = self._core.settler.attempts(action)

@@ -24,6 +24,8 @@ class Pause:
     :param why: what they said.
     :param at: when, by the store's clock.
     :param op: the operation that wrote it. The next one names it, so that none is applied to anything else.
+    :param until: when it ends by itself, by the store's clock; ``None`` for one that lasts until somebody resumes.
+        It stays when that has come: then the source is not ``paused`` any more.
     :param failing: the failures since the last success, and since ``op``; ``None`` where there are none, or the store
         does not count them.
     """
@@ -33,7 +35,18 @@ class Pause:
     why: str | None = None
     at: datetime | None = None
     op: str | None = None
+    until: datetime | None = None
     failing: Failing | None = field(default=None, compare=False)
+
+    @property
+    def unending(self) -> bool:
+        """Whether new leases are held back until somebody resumes the source."""
+        return self.paused and self.until is None
+
+    @property
+    def over(self) -> bool:
+        """Whether it was a pause that has ended by itself."""
+        return not self.paused and self.until is not None
 
     @property
     def braked(self) -> bool:
@@ -45,8 +58,13 @@ class Pause:
         if self.op is None:
             return "never paused"
         at = f" at {self.at.isoformat(timespec='seconds')}" if self.at else ""
-        done = "paused" if self.paused else "resumed"
-        return f"{done}{at} by {shown(self.by or '')}, who said {_quoted(self.why or '')}"
+        done = "paused" if self.paused or self.over else "resumed"
+        end = (
+            f" until {self.until.isoformat(timespec='seconds')}{', which is over,' if self.over else ''}"
+            if self.until
+            else ""
+        )
+        return f"{done}{at}{end} by {shown(self.by or '')}, who said {_quoted(self.why or '')}"
 
 
 def _quoted(why: str) -> str:

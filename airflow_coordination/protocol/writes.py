@@ -351,6 +351,7 @@ class SetPause:
     """A person pauses or resumes a source, audited in the same step.
 
     :param seen: the operation that had paused or resumed it last when the person looked; ``None`` if none had.
+    :param lasts: after so long it ends by itself, by the store's clock; ``None`` when somebody resumes it.
     """
 
     source: str
@@ -359,6 +360,7 @@ class SetPause:
     seen: str | None
     by: str
     why: str
+    lasts: timedelta | None = None
 
 
 SET_INTERVAL: Final = "set interval"

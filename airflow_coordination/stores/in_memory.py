@@ -243,7 +243,7 @@ class InMemoryStore:
 
     def _acquire_next(self, write: AcquireNext, now: datetime) -> Partition | None:
         source = self._source(write.source)
-        if source.pause.paused:
+        if source.pause(now).paused:
             return None
         if write.key is not None:
             partition = source.partitions.get(write.key)
@@ -271,7 +271,7 @@ class InMemoryStore:
         source = self._source(write.source)
         partition = source.partitions.get(write.key)
         rule = RULES[type(write)]
-        held_back = rule.held_back and source.pause.paused
+        held_back = rule.held_back and source.pause(now).paused
         after = steps.step(write, partition, now) if partition and not held_back else None
         if after is None:
             return Answer(False, partition)
@@ -315,12 +315,12 @@ class InMemoryStore:
         """Pause or resume a source, and audit it."""
         with self._step() as now:
             source = self._source(write.source)
-            return PauseAnswer(source.set_pause(write, now), source.pause)
+            return PauseAnswer(source.set_pause(write, now), source.pause(now))
 
     def pause(self, source: str) -> Pause:
         """Return whether a source is paused, and who has said so."""
-        with self._step():
-            return self._source(source).pause
+        with self._step() as now:
+            return self._source(source).pause(now)
 
     def holds_back(self, source: str) -> bool:
         """Return whether a source is paused."""
@@ -379,7 +379,7 @@ class InMemoryStore:
         """Return what can still happen in the source; it looks at every partition."""
         with self._step() as now:
             stored = self._source(source)
-            return outlook_of([p for p in stored.partitions.values() if not p.deleted], stored.pause, now)
+            return outlook_of([p for p in stored.partitions.values() if not p.deleted], stored.pause(now), now)
 
     def heads(
         self,

@@ -276,18 +276,20 @@ class StoredSource:
                 self._ended.append(ended)
         return self.put(after)
 
-    @property
-    def pause(self) -> Pause:
-        """Whether the source is paused, and what has failed since the last success and the last pause."""
+    def pause(self, now: datetime) -> Pause:
+        """Return whether the source is paused, and what has failed since the last success and the last pause."""
+        until = self._pause.until
+        pause = replace(self._pause, paused=False) if until is not None and until <= now else self._pause
         if self._failing is None:
-            return self._pause
-        return replace(self._pause, failing=Failing(self._failing.error, len(self._failed)))
+            return pause
+        return replace(pause, failing=Failing(self._failing.error, len(self._failed)))
 
     def set_pause(self, write: SetPause, now: datetime) -> bool:
         """Pause or resume the source if nobody has since the person looked; return whether this did."""
-        if self.pause.op != write.seen:
+        if self._pause.op != write.seen:
             return False
-        self._pause = Pause(write.paused, write.by, write.why, now, write.op)
+        until = None if write.lasts is None else now + write.lasts
+        self._pause = Pause(write.paused, write.by, write.why, now, write.op, until)
         self._forget_failures(ForgetFailures(write.source), now)
         self._note(of_pause(write), now)
         return True

@@ -189,7 +189,7 @@ def import_(
     """
     check_place(coordinator, export)
     coordinator.supplying.register(**export.heading.facts)
-    if not coordinator.pausing.current_pause().paused:
+    if not coordinator.pausing.current_pause().unending:
         coordinator.pausing.pause(by, f"import from {export.heading.store}")
     coordinator.moving.wait_until_paused()
     if export.supplier is not None:

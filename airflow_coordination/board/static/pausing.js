@@ -16,6 +16,7 @@ export function Pausing({ offer, here }) {
 
 function Form({ action, does, typed, here, close }) {
   const [why, setWhy] = useState("");
+  const [minutes, setMinutes] = useState("");
   const { state: { busy, found, result, problem }, set, run, clear } = useWork();
   const asked = { ...here, paused: action === "pause" };
   const dryRun = (event) => {
@@ -23,12 +24,13 @@ function Form({ action, does, typed, here, close }) {
     clear();
     run(async () => set({ found: await post("pause/dry-run", asked) }));
   };
-  const goOn = () => run(async () => set({ result: await post("pause", { ...asked, why, stamp: found.stamp }) }));
+  const goOn = () => run(async () => set({ result: await post("pause", { ...asked, why, stamp: found.stamp, ...(minutes && { minutes: Number(minutes) }) }) }));
   return h(Stack, { as: "section", "aria-label": `${named(action)} source`, borderWidth: 1, borderRadius: "md", p: 3, gap: 3, "aria-busy": Boolean(busy) },
     h(Text, null, `${does}.`),
     h(Command, { label: "The same as a command:", text: typed }),
     h("form", { onSubmit: dryRun }, h(HStack, { wrap: "wrap", alignItems: "end" },
       h(Field, { label: "Why (kept with the source)", value: why, set: setWhy, required: true }),
+      action === "pause" && h(Field, { label: "Minutes (empty: until it is resumed)", value: minutes, set: setMinutes }),
       h(Button, { size: "sm", type: "submit", variant: "outline", disabled: busy }, "Dry run"),
       h(Button, { size: "sm", variant: "ghost", onClick: close }, "Close"))),
     h(Box, { "aria-live": "polite" },

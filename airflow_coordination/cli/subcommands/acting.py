@@ -26,6 +26,7 @@ from airflow_coordination.monitoring.acting import TOLD, at_stake, each
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.monitoring.summaries import summary
 from airflow_coordination.outputs.published import read_overlays
+from airflow_coordination.planning.periods import parse_period
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
@@ -175,8 +176,11 @@ def confirmed(question: str, store: PartitionStore) -> bool:
 
 
 def pause(context: CommandContext, args: Namespace) -> None:
-    """Hold new leases of a source back, after showing what is at stake."""
-    _set(context, args, paused=True)
+    """Hold new leases of a source back, after showing what is at stake.
+
+    :raises InvalidInputError: when it is to last for what is no time.
+    """
+    _set(context, args, paused=True, lasts=None if args.lasts is None else _duration(args.lasts))
 
 
 def resume(context: CommandContext, args: Namespace) -> None:
@@ -184,7 +188,14 @@ def resume(context: CommandContext, args: Namespace) -> None:
     _set(context, args, paused=False)
 
 
-def _set(context: CommandContext, args: Namespace, *, paused: bool) -> None:
+def _duration(text: str) -> timedelta:
+    period = parse_period("--for", text, zero=False)
+    if period.months:
+        raise InvalidInputError("--for", text, "has months or years, which are not always as long", "Give days: P30D")
+    return period.rest
+
+
+def _set(context: CommandContext, args: Namespace, *, paused: bool, lasts: timedelta | None = None) -> None:
     """Pause or resume a source as it was shown.
 
     :raises SettingsError: when the store has never heard of the source.
@@ -198,9 +209,11 @@ def _set(context: CommandContext, args: Namespace, *, paused: bool) -> None:
     verb = "pause" if paused else "resume"
     if not agreed(args, f"{verb} source {args.source}", f"{verb} source {args.source}?", context.store):
         return
-    now = (coordinator.pausing.pause if paused else coordinator.pausing.resume)(
-        args.by or account(), args.why, seen.pause
-    )
+    by = args.by or account()
+    if paused:
+        now = coordinator.pausing.pause(by, args.why, seen.pause, lasts=lasts)
+    else:
+        now = coordinator.pausing.resume(by, args.why, seen.pause)
     say(f"Done: source {args.source} was {now}.")
     if paused and seen.assigned:
         say(f"{seen.assigned} partition(s) are held; their owners finish, and acquire no other.")
@@ -214,6 +227,7 @@ def _at_stake(source: str, seen: Outlook) -> dict[str, object]:
         "paused": last.paused,
         "by": last.by,
         "at": last.at,
+        "until": last.until,
         "why": last.why,
         "claimable": now.claimable,
         "held": now.held,

@@ -42,7 +42,7 @@ _IS_IT_ON: Final = (
     "A task or driver that asks this source for work acquires it: is its DAG paused, or without such a task?"
 )
 _FOLLOWED_UP: Final = "The next run of the task that creates the source's partitions does it."
-_HELD_BACK: Final = "Nothing of the source is acquired until it is resumed: it was {}."
+_HELD_BACK: Final = "Nothing of the source is acquired until {}: it was {}."
 _Explained = Callable[[Partition, SourceFacts, datetime], Explanation]
 
 
@@ -61,7 +61,8 @@ def explain(partition: Partition | None, facts: SourceFacts, now: datetime) -> E
     if reason in (waiting, due):
         return paused(partition, facts, now)
     later = reason(partition, facts, now)
-    return replace(later, next=f"{later.next} {_HELD_BACK.format(facts.pause)}")
+    end = "it is resumed" if facts.pause.unending else "that ends, or it is resumed"
+    return replace(later, next=f"{later.next} {_HELD_BACK.format(end, facts.pause)}")
 
 
 def _reason_of(partition: Partition, now: datetime) -> _Explained:
@@ -143,7 +144,9 @@ def waiting(partition: Partition, facts: SourceFacts, now: datetime) -> Explanat
 def paused(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
     """Explain what could be acquired now, if nobody had paused the source."""
     sentence = as_sentence(f"{_name(facts)} could be acquired, but its source was {facts.pause}")
-    return Explanation(facts.key, Reason.PAUSED, sentence, None, _of_the_source("resume", facts))
+    until = facts.pause.until
+    then = None if until is None else f"At {moment(until)} the pause ends by itself; then it can be acquired."
+    return Explanation(facts.key, Reason.PAUSED, sentence, then, _of_the_source("resume", facts))
 
 
 def _is_long_ago(at: datetime | None, now: datetime) -> bool:

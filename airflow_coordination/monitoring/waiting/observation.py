@@ -76,7 +76,8 @@ class Observation:
     def _resumed_lately(self) -> str:
         """Return who has resumed the source, where that was not long ago; otherwise nothing."""
         pause = self.outlook.pause
-        if pause.paused or pause.at is None or self._coordinator.store.now() - pause.at > LATELY:
+        since = pause.until or pause.at
+        if pause.paused or since is None or self._coordinator.store.now() - since > LATELY:
             return ""
         return str(pause)
 
@@ -122,7 +123,8 @@ class Observation:
         overdue = f"; {swept.total} were overdue until this look" if swept.total else ""
         late = f" ({self.late})" if self.late.number else ""
         resume = typed(self._coordinator, "resume")
-        paused = f"; {outlook.pause}: nothing is acquired until `{resume}`" if self.paused else ""
+        end = "" if outlook.pause.unending else "then, or "
+        paused = f"; {outlook.pause}: nothing is acquired until {end}`{resume}`" if self.paused else ""
         return (
             f"Source {self._coordinator.source}: {outlook.assigned} held{late}, {outlook.waiting} delayed, "
             f"{outlook.parked} parked, {self._blocked}{outlook.completed} completed{next_due}; "

@@ -271,6 +271,8 @@ FAILED: Final = "failed"
 """What stands for each partition that has failed so, one behind the other."""
 SINCE: Final = "failingSince"
 """When it was surely there for everybody who asks."""
+UNTIL: Final = "until"
+"""When a pause ends by itself; absent for one that somebody must resume, as older code writes all of them."""
 NOBODY: Final = ""
 """Who has paused a source of which only failures are known, and by which operation: older code must find something."""
 NOT_SAID: Final = ""
@@ -292,7 +294,7 @@ class Pausing:
         asked = self._local.monotonic()
         if not holds_partitions(source) or asked < self._running_until.get(source, asked):
             return False
-        return _decoded(self.ask(call, source)).paused
+        return self._decoded(self.ask(call, source)).paused
 
     def nothing_fails(self, call: Call, source: str) -> bool:
         """Return whether nothing has failed since the last success: asked for now, or not longer ago than 30 s."""
@@ -307,7 +309,10 @@ class Pausing:
         """Return the item of a source, and believe for 30 s what is good in it."""
         until = self._local.monotonic() + ASKED_AGAIN
         item = self._table.get(call, typed(pause_key(source)))
-        for beliefs, good in ((self._running_until, not _decoded(item).paused), (self._well_until, not _fails(item))):
+        for beliefs, good in (
+            (self._running_until, not self._decoded(item).paused),
+            (self._well_until, not _fails(item)),
+        ):
             if good:
                 beliefs[source] = until
             else:
@@ -316,7 +321,7 @@ class Pausing:
 
     def pause(self, call: Call, source: str) -> Pause:
         """Return whether a source is paused, read so that every acknowledged write is seen."""
-        return _decoded(self._table.get(call, typed(pause_key(source))))
+        return self._decoded(self._table.get(call, typed(pause_key(source))))
 
     def set_pause(self, call: Call, write: SetPause) -> PauseAnswer:
         """Pause or resume a source if nobody has since the person looked, audited in the same transaction."""
@@ -328,13 +333,17 @@ class Pausing:
             "why": write.why,
             "at": to_micros(now),
             "op": write.op,
+            **({} if write.lasts is None else {UNTIL: to_micros(now + write.lasts)}),
         }
         never: ConditionBase = Attr("op").not_exists() | Attr("op").eq(NOBODY)
         as_seen: ConditionBase = never if write.seen is None else Attr("op").eq(write.seen)
         changes = [{"Put": put(item, as_seen)}, *beside(self._table, [of_pause(write)], now)]
         self._running_until.pop(write.source, None)
         refusal = self._table.transact(call, changes)
-        return PauseAnswer(refusal is None, _decoded(item if refusal is None else refusal.item))
+        return PauseAnswer(refusal is None, self._decoded(item if refusal is None else refusal.item))
+
+    def _decoded(self, item: Item | None) -> Pause:
+        return _decoded(item, self._table.clock.now())
 
 
 def pause_key(source: str) -> dict[str, str]:
@@ -346,13 +355,15 @@ def _fails(item: Item | None) -> bool:
     return item is not None and ERROR in item
 
 
-def _decoded(item: Item | None) -> Pause:
+def _decoded(item: Item | None, now: datetime) -> Pause:
     if item is None:
         return NEVER_PAUSED
     failing = Failing(item[ERROR], len(item.get(FAILED, "")) // MARK_LENGTH) if ERROR in item else None
     if item["op"] == NOBODY:
         return replace(NEVER_PAUSED, failing=failing)
-    return Pause(bool(item["paused"]), item["by"], item["why"], from_micros(int(item["at"])), item["op"], failing)
+    until = from_micros(int(item[UNTIL])) if UNTIL in item else None
+    paused = bool(item["paused"]) and (until is None or until > now)
+    return Pause(paused, item["by"], item["why"], from_micros(int(item["at"])), item["op"], until, failing)
 
 
 log = logging.getLogger(__name__)

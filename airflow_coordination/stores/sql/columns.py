@@ -86,15 +86,31 @@ HEAD_KEY_COLUMNS: Final = tuple(field.column for field in HEAD_FIELDS if field.n
 GIVEN_OF_HEAD: Final = HEAD_FIELDS[:-1]
 """What a writer gives of a head record; the time of its publication is the store's."""
 
-PAUSE: Final = "paused, pause_by, pause_why, pause_at, pause_op"
-"""What a person sets."""
+PAUSE: Final = "paused, pause_by, pause_why, pause_at, pause_op, pause_until, pause_until_op"
+"""What a person sets. An end is that of the operation it names: older code leaves it where it pauses anew."""
 FAILS: Final = "failing_error IS NOT NULL"
 """Word by word as in the index of the sources whose newest tenures failed."""
-PAUSE_AND_FAILURES: Final = f"""{PAUSE}, CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END,
-    failing_marks"""
-"""The select list that :func:`pause_of_row` reads: what failed before somebody paused or resumed does not count."""
 PAUSED: Final = "paused = 1"
-"""Word by word as in the index of the paused sources."""
+"""Word by word as in the index of the paused sources: those whose pause has ended by itself are in it, too."""
+
+
+def in_force(now: str) -> str:
+    """Return the condition that a source is paused: its pause has no end, or one that lies ahead.
+
+    It does not ask whether the end is NULL: SQLite 3.40 says "no" to that in what an upsert returns.
+    """
+    return f"{PAUSED} AND coalesce(pause_until_op <> pause_op OR pause_until > {now}, TRUE)"
+
+
+def pause_and_failures(now: str) -> str:
+    """Return the select list that :func:`pause_of_row` reads.
+
+    What failed before somebody paused or resumed does not count.
+    """
+    return f"""CASE WHEN {in_force(now)} THEN 1 ELSE 0 END, pause_by, pause_why, pause_at, pause_op,
+        CASE WHEN pause_until_op = pause_op THEN pause_until END,
+        CASE WHEN failing_since_op = coalesce(pause_op, '') THEN failing_error END, failing_marks"""
+
 
 FOLLOW_UP: Final = ", ".join(field.column for field in FOLLOW_UP_FIELDS)
 """The select list that :func:`follow_up_of` reads."""
@@ -168,10 +184,10 @@ def head_of(row: Sequence[Any]) -> HeadRecord:
 
 
 def pause_of_row(row: Sequence[Any]) -> Pause:
-    """Return the pause in a row of ``PAUSE_AND_FAILURES``; a source that nobody has registered has none."""
-    paused, by, why, at, op, error, marks = row
+    """Return the pause in a row of :func:`pause_and_failures`; a source that nobody has registered has none."""
+    paused, by, why, at, op, until, error, marks = row
     failing = None if error is None else Failing(error, len(marks) // MARK_LENGTH)
-    return Pause(bool(paused), by, why, moment(at), op, failing)
+    return Pause(bool(paused), by, why, moment(at), op, moment(until), failing)
 
 
 def follow_up_of(row: Sequence[Any]) -> FollowUp:

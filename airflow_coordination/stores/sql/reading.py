@@ -101,7 +101,7 @@ class SqlReading(ABC):
     def pause(self, source: str) -> Pause:
         """Return whether a source is paused, and who has said so."""
         call = Call("look for a pause", source, writes=False)
-        rows = self.execute(call, self.statement(writes.pause), {"source": source})
+        rows = self.ask(call, writes.pause, {"source": source})
         return pause_of_row(rows[0]) if rows else NEVER_PAUSED
 
     def holds_back(self, source: str) -> bool:

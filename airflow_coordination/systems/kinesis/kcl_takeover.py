@@ -132,7 +132,7 @@ def take_over(coordinator: SourceCoordinator, plan: TakeoverPlan, by: str, table
     :param table: the KCL's table, for the audit.
     """
     coordinator.supplying.register()
-    if not coordinator.pausing.current_pause().paused:
+    if not coordinator.pausing.current_pause().unending:
         coordinator.pausing.pause(by, f"import of the KCL's table {table}")
     coordinator.moving.wait_until_paused()
     done, op, now = Moved(), plan.op, coordinator.store.now()

@@ -133,18 +133,18 @@ class Workbench:
         )
         return self.store.create(Create(source=self.source, op=op or self.op(), partitions=page, branch=branch))
 
-    def pause(self, by: str = "ana", why: str = "because") -> None:
+    def pause(self, by: str = "ana", why: str = "because", lasts: timedelta | None = None) -> None:
         """Pause the source, as a person who has just looked."""
-        assert self._set_pause(True, by, why)
+        assert self._set_pause(True, by, why, lasts)
 
     def resume(self, by: str = "ana", why: str = "because") -> None:
         """Resume the source."""
         assert self._set_pause(False, by, why)
 
-    def _set_pause(self, paused: bool, by: str, why: str) -> bool:
+    def _set_pause(self, paused: bool, by: str, why: str, lasts: timedelta | None = None) -> bool:
         seen = self.pauses.pause(self.source).op
         return self.pauses.set_pause(
-            SetPause(source=self.source, op=self.op(), paused=paused, seen=seen, by=by, why=why)
+            SetPause(source=self.source, op=self.op(), paused=paused, seen=seen, by=by, why=why, lasts=lasts)
         ).applied
 
     def get(self, key: str) -> Partition:

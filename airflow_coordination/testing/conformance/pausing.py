@@ -37,6 +37,7 @@ def _hinted(bench: Workbench, key: str) -> Partition | None:
     return answer.partition if answer.applied else None
 
 
+MOMENT = timedelta(milliseconds=1)
 each_way = pytest.mark.parametrize("way", WAYS)
 
 
@@ -206,6 +207,68 @@ class Pausing:
         answer = pausing.pauses.set_pause(other)
         assert (answer.applied, answer.pause) == (False, pausing.pauses.pause(pausing.source))
         assert answer.pause.by == "ana"
+
+    @each_way
+    def test_x12_a_pause_with_an_end_ends_by_the_store_s_clock(self, pausing: Workbench, way: str) -> None:
+        pausing.create("k")
+        pausing.pause(lasts=2 * MINUTE)
+        until = pausing.clock.now() + 2 * MINUTE
+        seen = pausing.pauses.pause(pausing.source)
+        assert (seen.paused, seen.until, seen.unending, seen.over) == (True, until, False, False)
+        pausing.clock.advance(2 * MINUTE - MOMENT)
+        assert WAYS[way](pausing, "k") is None
+        assert pausing.pauses.holds_back(pausing.source)
+        pausing.clock.advance(MOMENT)
+        found = WAYS[way](pausing, "k")
+        assert found is not None
+        assert found.token == 1
+        ended = pausing.pauses.pause(pausing.source)
+        assert (ended.paused, ended.until, ended.over, ended.op) == (False, until, True, seen.op)
+        assert pausing.store.outlook(pausing.source).pause == ended
+        assert not pausing.pauses.holds_back(pausing.source)
+
+    def test_x12_completing_one_acquires_the_next_when_the_pause_has_ended(self, pausing: Workbench) -> None:
+        held = pausing.new("mine")
+        pausing.create("other")
+        pausing.pause(lasts=MINUTE)
+        pausing.clock.advance(MINUTE)
+        following = AcquireNext(source=pausing.source, tenancy=pausing.tenancy())
+        answer = pausing.fused.complete_and_acquire(pausing.completing(held), following)
+        assert answer.ended.applied
+        assert answer.next is not None
+
+    def test_an_end_is_that_of_its_own_pause(self, pausing: Workbench) -> None:
+        """Paused, resumed and paused anew, it does not end when the first one would have."""
+        pausing.create("k")
+        pausing.pause(lasts=2 * MINUTE)
+        pausing.resume()
+        assert pausing.pauses.pause(pausing.source).until is None
+        pausing.pause()
+        pausing.clock.advance(3 * MINUTE)
+        assert pausing.pauses.pause(pausing.source).unending
+        assert pausing.next() is None
+
+    def test_what_has_ended_is_paused_anew_and_for_longer(self, pausing: Workbench) -> None:
+        pausing.create("k")
+        pausing.pause(lasts=MINUTE)
+        pausing.clock.advance(MINUTE)
+        pausing.pause(by="bob", lasts=5 * MINUTE)
+        assert pausing.pauses.pause(pausing.source).by == "bob"
+        assert pausing.next() is None
+        pausing.clock.advance(MINUTE)
+        pausing.pause(by="ana")
+        assert pausing.pauses.pause(pausing.source).unending, "who pauses for good takes over what has an end"
+        said = [(each["action"], each["by"]) for each in pausing.store.audit(pausing.source, OF_THE_SOURCE)]
+        assert said == [("pause", "ana"), ("pause", "bob"), ("pause", "ana")]
+
+    def test_a_second_copy_of_a_pause_with_an_end_does_nothing_when_it_has_ended(self, pausing: Workbench) -> None:
+        """It would hold back what has gone on since."""
+        lasts = {"lasts": MINUTE}
+        write = SetPause(source=pausing.source, op=pausing.op(), paused=True, seen=None, by="ana", why="why", **lasts)
+        assert pausing.pauses.set_pause(write).pause.until == pausing.clock.now() + MINUTE
+        pausing.clock.advance(2 * MINUTE)
+        answer = pausing.pauses.set_pause(write)
+        assert (answer.applied, answer.pause.over) == (False, True)
 
     def test_registering_the_source_again_leaves_it_paused(self, pausing: Workbench) -> None:
         pausing.store.register(pausing.source, {"dag_ids": ["one"]})

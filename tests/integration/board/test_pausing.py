@@ -44,6 +44,16 @@ def test_a_dry_run_says_what_is_at_stake_and_changes_nothing(flights, post):
     assert flights.pausing.pauses() == []
 
 
+def test_a_pause_of_some_minutes_ends_by_itself(flights, post):
+    done = post(paused=True, why="the zone is gone", stamp="", minutes=2).json()
+    pause = flights.pausing.current_pause()
+    assert done["done"]
+    assert f" until {pause.until.isoformat(timespec='seconds')} by " in done["sentence"]
+    assert (pause.until - pause.at).total_seconds() == 120
+    for minutes in (0, -1, 1e9, "soon"):
+        assert post(paused=True, why="why", stamp=pause.op, minutes=minutes).status_code == 422
+
+
 def test_a_source_is_paused_and_goes_on_in_the_user_s_own_name(flights, post, offered):
     assert offered()["action"] == "pause"
     done = post(paused=True, why="the schema changes", stamp=post("/dry-run", paused=True).json()["stamp"]).json()

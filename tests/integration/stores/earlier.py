@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+NO_ENDS = tuple(f"ALTER TABLE coordination_sources DROP COLUMN pause_until{of}" for of in ("", "_op"))
+"""Schema 14."""
 NO_BRANCHES = (
+    *NO_ENDS,
     "DROP TABLE coordination_documents",
     "DROP INDEX coordination_partitions_branch",
     "ALTER TABLE coordination_partitions DROP COLUMN branch",

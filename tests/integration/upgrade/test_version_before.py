@@ -205,6 +205,25 @@ def test_x12_a_pause_of_either_holds_the_other_back(one: SourceCoordinator, old:
     )
 
 
+def test_x12_the_version_before_knows_of_no_end(one: SourceCoordinator, old: Old, url: str) -> None:
+    """It holds back also when the pause has ended, until somebody resumes; what it pauses itself has no end."""
+    one.create_partitions(["a", "b", "c"])
+    one.pausing.pause("watch", "half are gone", lasts=timedelta(milliseconds=1))
+    while not one.pausing.current_pause().over:
+        pass
+    assert old.does("paused") == [True, "watch"]
+    assert old.does("acquire") is None
+    assert worker(url).get_next_partition() is not None
+    one.pausing.resume("ana", "older code works here")
+    assert old.does("acquire") is not None
+    one.pausing.pause("watch", "half are gone", lasts=timedelta(milliseconds=1))
+    old.does("resume")
+    assert one.pausing.current_pause().until is None
+    old.does("pause")
+    assert one.pausing.current_pause().unending, "the end of the pause before is not that of this one"
+    assert worker(url).get_next_partition() is None
+
+
 def test_x13_the_version_before_counts_nothing_and_obeys_the_brake(
     one: SourceCoordinator, old: Old, url: str, before: Starts
 ) -> None:

@@ -21,7 +21,7 @@ MUTANTS = (
     Mutant(
         "a pause in memory forgets the order",
         "stores.in_memory",
-        "        if source.pause.paused:\n            return None",
+        "        if source.pause(now).paused:\n            return None",
         "        if False:\n            return None",
         "X12: a source is paused, and goes on",
         Simulated("in_memory", operations=60_000),
@@ -39,8 +39,8 @@ MUTANTS = (
     Mutant(
         "a pause is set by whether there is one",
         "stores.in_memory_source",
-        "if self.pause.op != write.seen:",
-        "if self.pause.paused == write.paused:",
+        "if self._pause.op != write.seen:",
+        "if self._pause.paused == write.paused:",
         "people: a message that comes once more pauses what was resumed",
         _kit("in_memory.py::TestInMemory", "a_second_copy_of_a_pause_does_nothing_also_after_it_was_resumed"),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 
@@ -31,6 +32,29 @@ def test_a_dry_run_changes_nothing(flights, cli):
     code, _, err = cli(*PAUSE, "--dry-run")
     assert code == 0
     assert "Dry run: would pause source flights. Nothing was changed." in err
+    assert not flights.pausing.current_pause().paused
+
+
+def test_a_pause_for_a_time_says_until_when(flights, cli):
+    code, _, err = cli(*PAUSE, "--for", "PT2H", "--yes")
+    assert code == 0
+    pause = flights.pausing.current_pause()
+    assert pause.until - pause.at == timedelta(hours=2)
+    assert f" until {pause.until.isoformat(timespec='seconds')} by 'ana'" in err
+    fields = {row["field"]: row["value"] for row in json.loads(cli("source", "--source", "flights", "-o", "json")[1])}
+    assert " until " in fields["paused_or_resumed_last"]
+    assert cli(*PAUSE, "--yes")[0] == 0
+    assert flights.pausing.current_pause().unending
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("2h", "--for='2h': "), ("PT0S", "--for='PT0S': "), ("P1M", "has months or years"), ("-PT1H", "--for='-PT1H'")],
+)
+def test_what_is_no_time_is_refused(flights, cli, given, said):
+    code, _, err = cli(*PAUSE, f"--for={given}", "--yes")
+    assert code == 1
+    assert said in err
     assert not flights.pausing.current_pause().paused
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import timedelta
 from typing import TypeVar
 
 import pytest
 
-from airflow_coordination.leases import PartitionUpdateError, SettingsError, SourceCoordinator
+from airflow_coordination.duties.standing import observe
+from airflow_coordination.leases import PartitionUpdateError, Reason, SettingsError, SourceCoordinator
 from airflow_coordination.protocol.pause import NEVER_PAUSED
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
@@ -16,6 +18,7 @@ from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavail
 from airflow_coordination.values.input_errors import InvalidInputError
 
 T = TypeVar("T")
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture
@@ -86,6 +89,69 @@ def test_nobody_resumes_another_pause_than_the_one_they_saw(c: SourceCoordinator
     assert c.pausing.current_pause().paused
 
 
+def test_a_pause_for_a_time_ends_by_itself_and_says_so(c: SourceCoordinator, clock: FakeClock) -> None:
+    paused = c.pausing.pause(by="ana", why="the zone is gone", lasts=2 * MINUTE)
+    said = "paused at 2026-01-01T00:00:00+00:00 until 2026-01-01T00:02:00+00:00{} by 'ana', who said 'the zone is gone'"
+    assert str(paused) == said.format("")
+    assert c.get_next_partition() is None
+    why = c.explain("a")
+    assert (why.reason, why.next) == (
+        Reason.PAUSED,
+        "At 2026-01-01T00:02:00+00:00 the pause ends by itself; then it can be acquired.",
+    )
+    seen = observe(c, 10)
+    assert "until 2026-01-01T00:02:00+00:00 by 'ana'" in str(seen)
+    assert "nothing is acquired until then, or `" in str(seen)
+    clock.advance(2 * MINUTE)
+    assert c.get_next_partition() is not None
+    assert str(c.pausing.current_pause()) == said.format(", which is over,")
+    assert observe(c, 10).resumed == said.format(", which is over,"), "tasks that found it paused may have ended"
+    clock.advance(timedelta(days=2))
+    assert observe(c, 10).resumed == ""
+
+
+def test_what_waits_for_later_says_that_the_pause_has_an_end(c: SourceCoordinator) -> None:
+    held = c.acquire_partition("a")
+    assert held is not None
+    c.close(held, timedelta(hours=1))
+    c.pausing.pause(by="ana", why="why", lasts=2 * MINUTE)
+    said = "Nothing of the source is acquired until that ends, or it is resumed: it was paused"
+    assert said in str(c.explain("a").next)
+
+
+def test_who_pauses_for_good_takes_over_a_pause_that_has_an_end(c: SourceCoordinator, clock: FakeClock) -> None:
+    seen = c.pausing.pause(by="watch", why="why", lasts=2 * MINUTE)
+    assert c.pausing.pause(by="ana", why="it is worse", seen=seen).unending
+    clock.advance(3 * MINUTE)
+    assert c.get_next_partition() is None
+    with pytest.raises(PartitionUpdateError, match=r"meanwhile paused at .* by 'ana'"):
+        c.pausing.resume(by="watch", why="they are back", seen=seen)
+
+
+def test_a_pause_that_has_ended_can_be_resumed_for_older_code(c: SourceCoordinator, clock: FakeClock) -> None:
+    c.pausing.pause(by="ana", why="why", lasts=MINUTE)
+    clock.advance(MINUTE)
+    assert not c.pausing.resume(by="ana", why="older code works here").over
+    with pytest.raises(PartitionUpdateError, match="it was resumed at"):
+        c.pausing.resume(by="ana", why="twice")
+
+
+def test_a_source_is_not_moved_under_a_pause_that_would_end(c: SourceCoordinator) -> None:
+    c.pausing.pause(by="ana", why="why", lasts=MINUTE)
+    for move in (c.moving.check_at_rest, c.moving.wait_until_paused, lambda: c.moving.settle_in([], "op")):
+        with pytest.raises(PartitionUpdateError, match=r"it is paused for a time only\. See `.* pause "):
+            move()
+    c.pausing.pause(by="ana", why="it moves")
+    assert c.moving.check_at_rest().unending
+
+
+@pytest.mark.parametrize("lasts", [timedelta(0), -MINUTE])
+def test_a_pause_lasts_for_a_time_above_zero(c: SourceCoordinator, lasts: timedelta) -> None:
+    with pytest.raises(InvalidInputError, match=r"^lasts"):
+        c.pausing.pause(by="ana", why="why", lasts=lasts)
+    assert c.pausing.current_pause() == NEVER_PAUSED
+
+
 @pytest.mark.parametrize(("by", "why", "field"), [(" ", "why", "by"), ("ana", "", "why")])
 def test_it_needs_a_name_and_a_reason(c: SourceCoordinator, by: str, why: str, field: str) -> None:
     with pytest.raises(InvalidInputError, match=f"^{field}"):
@@ -123,7 +189,7 @@ def silent(store: InMemoryStore, c: SourceCoordinator, clock: FakeClock) -> tupl
 def test_s6_a_pause_whose_answer_was_lost_is_found_applied(silent: tuple[Silent, SourceCoordinator]) -> None:
     wrapped, one = silent
     wrapped.loses["set_pause"] = 2
-    assert one.pausing.pause(by="ana", why="why").by == "ana"
+    assert one.pausing.pause(by="ana", why="why", lasts=MINUTE).until is not None
     assert len(one.pausing.pauses()) == 1
 
 

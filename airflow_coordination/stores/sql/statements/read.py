@@ -10,10 +10,10 @@ from airflow_coordination.stores.sql.columns import (
     META,
     PARTITION,
     PARTITIONS,
-    PAUSE_AND_FAILURES,
     SOURCES,
     Ready,
     Timed,
+    pause_and_failures,
 )
 from airflow_coordination.stores.sql.indexes import BLOCKED, MOVING, PARKED
 from airflow_coordination.stores.sql.queue import inside, not_used_up, spans
@@ -155,7 +155,7 @@ def outlook(dialect: Dialect) -> str:
         delayed - due_delayed + closed - due_closed, parked, completed,
         (SELECT min(due) FROM ({ahead} UNION ALL {first_end(now, due)}) AS times), due_closed + expired,
         {now} - (SELECT min(since) FROM ({_oldest(dialect, due)} UNION ALL SELECT expired_since) AS claimable),
-        blocked, expired, {PAUSE_AND_FAILURES} FROM numbers LEFT JOIN {SOURCES} ON source_identifier = :source"""
+        blocked, expired, {pause_and_failures(now)} FROM numbers LEFT JOIN {SOURCES} ON source_identifier = :source"""
 
 
 def _oldest(dialect: Dialect, due: str) -> str:

@@ -34,12 +34,12 @@ from airflow_coordination.protocol.writes import (
 from airflow_coordination.stores.sql.columns import (
     HISTORY,
     PARTITIONS,
-    PAUSED,
     RING,
     SOURCES,
     TENURE_KEY_COLUMNS,
     Ready,
     Timed,
+    in_force,
     waits,
 )
 from airflow_coordination.stores.sql.statements.dialect import Dialect
@@ -323,8 +323,6 @@ def _joined(parts: tuple[Value, ...]) -> str:
     return " || ".join(pieces).replace("'|' || '", "'|").replace("' || '|'", "|'")
 
 
-NOT_PAUSED: Final = f"NOT EXISTS (SELECT 1 FROM {SOURCES} WHERE source_identifier = :source AND {PAUSED})"
-"""Holds as the statement's snapshot sees it: what has begun before the pause was written may still be acquired."""
 ONE: Final = "source_identifier = :source AND source_partition_key = :key"
 """Finds one partition."""
 
@@ -387,6 +385,14 @@ class StepText(str):
             ON CONFLICT ({", ".join(TENURE_KEY_COLUMNS)}) DO NOTHING"""
 
 
+def not_paused(now: str) -> str:
+    """Return the condition that a source is not paused.
+
+    It holds as the statement's snapshot sees it: what has begun before the pause was written may still be acquired.
+    """
+    return f"NOT EXISTS (SELECT 1 FROM {SOURCES} WHERE source_identifier = :source AND {in_force(now)})"
+
+
 def step(words: SqlWords, rule: Rule, write: Any, *, returning: str, found: str = ONE, row: Any = ROW) -> StepText:
     """Return the statement of a rule.
 
@@ -400,7 +406,7 @@ def step(words: SqlWords, rule: Rule, write: Any, *, returning: str, found: str 
     assigned = ", ".join(f"{column} = {said(value)}" for column, value in columns.items() if said(value) != column)
     guard = f"{found} AND {rule.condition(words, row, write, words.now)}"
     if rule.held_back:
-        guard = f"{guard} AND {NOT_PAUSED}"
+        guard = f"{guard} AND {not_paused(words.now)}"
     text = f"UPDATE {PARTITIONS} SET {assigned} WHERE {guard} RETURNING {returning}"
     return StepText(text, guard, partial(_ended_tenure, words, rule, write, row))
 

@@ -46,11 +46,11 @@ from airflow_coordination.stores.sql.columns import (
     PARTITION,
     PARTITIONS,
     PAUSE,
-    PAUSE_AND_FAILURES,
     SOURCES,
     TENURE,
     Ready,
     Timed,
+    pause_and_failures,
 )
 from airflow_coordination.stores.sql.indexes import PARKED
 from airflow_coordination.stores.sql.queue import not_used_up
@@ -162,17 +162,18 @@ _AFTER_THE_STEP: Final = "AND EXISTS (SELECT 1 FROM done)"
 """Which also locks the partition before the source, always, so that no two of them wait for each other."""
 
 
-def pause() -> str:
+def pause(dialect: Dialect) -> str:
     """Return the statement that reads a source's pause."""
-    return f"SELECT {PAUSE_AND_FAILURES} FROM {SOURCES} WHERE source_identifier = :source"
+    return f"SELECT {pause_and_failures(dialect.now)} FROM {SOURCES} WHERE source_identifier = :source"
 
 
 def set_pause(dialect: Dialect) -> StepText:
     """Return the statement that pauses or resumes a source, if nobody has since ``seen_op``."""
     text = f"""INSERT INTO {SOURCES} (source_identifier, facts, updated_at, {PAUSE})
-        VALUES (:source, '{{}}', {dialect.now}, CAST(:paused AS SMALLINT), :by, :why, {dialect.now}, :op)
+        VALUES (:source, '{{}}', {dialect.now}, CAST(:paused AS SMALLINT), :by, :why, {dialect.now}, :op,
+            {dialect.now} + CAST(:lasts AS BIGINT), :op)
         ON CONFLICT (source_identifier) DO UPDATE SET {_taken(PAUSE)}
-        WHERE coalesce({SOURCES}.pause_op, '') = :seen_op RETURNING {PAUSE_AND_FAILURES}"""
+        WHERE coalesce({SOURCES}.pause_op, '') = :seen_op RETURNING {pause_and_failures(dialect.now)}"""
     return StepText(text, "", dict)
 
 
