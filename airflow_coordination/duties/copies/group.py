@@ -22,8 +22,8 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.copies.locations import Site, missing, sites_of
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.copies.deciding import Drop, Loads, Look, Name, balance, drops, loads
-from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, LOCATIONS, LOST_LOCATIONS, Document
-from airflow_coordination.values.names import COPIES, compose_copies, everybody
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, LOCATIONS, LOST_LOCATIONS
+from airflow_coordination.values.names import COPIES, compose_copies
 from airflow_coordination.values.status import PartitionStatus
 
 UNLOAD: Final = "unloadUnused"
@@ -48,10 +48,6 @@ class _Shared:
     seen: str
 
 
-def _documents_of_all(coordinator: SourceCoordinator) -> dict[str, Document]:
-    return {each.name: each for each in coordinator.documents.all(everybody(coordinator.partition_prefix))}
-
-
 def _shared(round: Round, *, verify: bool) -> _Shared | None:
     """Return what is shared; ``None`` where nobody has said a location.
 
@@ -60,7 +56,7 @@ def _shared(round: Round, *, verify: bool) -> _Shared | None:
     if not round.sources:
         return None
     first = round.sources[0]
-    found = round.cluster.once("documents of all", lambda: _documents_of_all(first))
+    found = round.cluster.documents
     sites = sites_of(found.get(LOCATIONS))
     if not sites:
         return None

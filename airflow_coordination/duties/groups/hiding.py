@@ -14,7 +14,6 @@ from airflow_coordination.duties.retention.applying import Applied, apply_rules
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import everybody
 
 RULES: Final = "rules/"
 _WHY: Final = "the rules, applied by their duty"
@@ -85,9 +84,7 @@ def _apply(coordinator: SourceCoordinator, *, dry_run: bool) -> tuple[list[Appli
 
 
 def _default_version(round: Round) -> int | None:
-    if not round.sources:
-        return None
-    found = round.sources[0].documents.newest(DEFAULT_RULES, everybody(round.sources[0].partition_prefix))
+    found = round.cluster.documents.get(DEFAULT_RULES)
     return found.version if found else None
 
 

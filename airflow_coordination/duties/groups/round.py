@@ -16,9 +16,10 @@ from typing import Any, ClassVar, Protocol, TypeVar
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.planning.unused.deleting import Margins
+from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.names import UPKEEP, holds_partitions, split_source
+from airflow_coordination.values.names import ALL, UPKEEP, everybody, holds_partitions, split_source
 
 Answer = TypeVar("Answer")
 
@@ -58,6 +59,7 @@ class Cluster:
     :param only: the names of the sources that are served; ``None`` for all.
     :param metrics: where counts of leases go.
     :param dry_run: look, and change nothing.
+    :param said: the documents of all sources as they were when the run began; they are read where that is left out.
     """
 
     store: PartitionStore
@@ -72,6 +74,12 @@ class Cluster:
     only: Collection[str] | None = None
     metrics: Metrics | None = None
     dry_run: bool = False
+    said: Mapping[str, Document] | None = None
+
+    @cached_property
+    def documents(self) -> Mapping[str, Document]:
+        """The documents of all sources by their names: rules, locations and configuration; read once in a run."""
+        return documents_of_all(self.coordinator(ALL)) if self.said is None else self.said
 
     @cached_property
     def sources(self) -> list[SourceCoordinator]:
@@ -103,6 +111,14 @@ class Cluster:
             served = self.only is None or name in self.only
             if served and prefix == self.prefix and holds_partitions(identifier) and not name.startswith(UPKEEP):
                 yield name
+
+
+def documents_of_all(coordinator: SourceCoordinator) -> dict[str, Document]:
+    """Return the newest documents of all sources with a prefix by their names; one request.
+
+    :param coordinator: on the store, with the prefix; its source does not matter.
+    """
+    return {each.name: each for each in coordinator.documents.all(everybody(coordinator.partition_prefix))}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from airflow_coordination.duties.configuring import read_config
+from airflow_coordination.duties.configuring import Configured
 from airflow_coordination.duties.duty import ENDS_ALL
-from airflow_coordination.duties.groups.round import Cluster, GroupDuty, Ran, Round
+from airflow_coordination.duties.groups.round import Cluster, GroupDuty, Ran, Round, documents_of_all
 from airflow_coordination.duties.groups.state import DONE, FAILED, GROUP, MOST_RUNS, PAUSED, GroupState, Result
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.planning.unused.deleting import Margins
+from airflow_coordination.protocol.beside.documents import CONFIGURATION
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
@@ -182,13 +183,15 @@ class GroupRunner:
         return GroupRun(group=group.name, state=after, ran=not paused, paused=paused)
 
     def _cluster(self, group: Group, before: GroupState, now: datetime, *, dry_run: bool = False) -> Cluster:
+        said = documents_of_all(self.duties)
         return Cluster(
             store=self.store,
             owner=self.duties.owner.text,
             now=now,
             led_since=before.led(now, group.period),
             period=group.period,
-            config=read_config(self.duties).config,
+            config=Configured.said_by(said.get(CONFIGURATION)).config,
+            said=said,
             prefix=self._prefix,
             margins=self._margins,
             output_root=self._output_root,

@@ -14,6 +14,8 @@ from airflow_coordination.planning.rules.rule import Rule
 _INSTANT: Final = timedelta(microseconds=1)
 _A_DAY: Final = timedelta(days=1)
 _DAYS_THAT_A_MONTH_LACKS: Final = 4
+_SPREAD: Final = timedelta(days=33)
+"""So long after a side of an interval, or a period after it, lies the last of its edges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +56,33 @@ def next_change(rules: Sequence[Rule], interval: Interval, now: datetime) -> dat
 def first_change(rules: Sequence[Rule], intervals: Iterable[Interval], now: datetime) -> datetime | None:
     """Return from when on another rule decides about any of some intervals; ``None`` if that never changes.
 
-    Few of them are looked at closely: those whose windows pass a side of them before the first change that was found.
+    Few of them are looked at closely: those that may change before the first change that was found.
     """
     row = []
     for interval in intervals:
-        later = [one for rule in rules for one in _edges(rule, interval) if now < one < LAST]
-        row += [(min(later), interval)] if later else []
+        bounds = [one for rule in rules for one in _not_before(rule, interval, now)]
+        row += [(min(bounds), interval)] if bounds else []
     found: datetime | None = None
-    for earliest, interval in sorted(row):
-        if found is not None and found <= earliest:
+    for bound, interval in sorted(row):
+        if found is not None and found <= bound:
             break
         moment = next_change(rules, interval, now)
         found = moment if found is None else min(found, moment or found)
     return found
+
+
+def _not_before(rule: Rule, interval: Interval, now: datetime) -> Iterator[datetime]:
+    """Yield moments after now, or now itself, before which none of the edges lies that come later than now."""
+    if rule.period is None:
+        return
+    for side in (interval.start, interval.end):
+        if side in (FIRST, LAST):
+            continue
+        for edge in (side, rule.period.after(side)):
+            if edge > now:
+                yield edge
+            elif _later(edge, _SPREAD) > now:
+                yield now
 
 
 def _edges(rule: Rule, interval: Interval) -> Iterator[datetime]:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from airflow_coordination.planning.intervals import ETERNITY, Interval, parse_interval, parse_moment
-from airflow_coordination.planning.rules.choosing import choose, next_change
+from airflow_coordination.planning.rules.choosing import choose, first_change, next_change
 from airflow_coordination.planning.rules.lint import lint
 from airflow_coordination.planning.rules.reading import read_rule, read_rules
 from airflow_coordination.planning.rules.rule import Rule, RuleType
@@ -91,6 +91,18 @@ def test_nothing_changes_before_it_is_said_to(rules, day, length):
         assert choose(rules, interval, moment).index == index
     if said is not None:
         assert choose(rules, interval, said).index != index
+
+
+@given(
+    st.lists(by_period, min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(-800, 60), st.integers(1, 40)), max_size=12),
+)
+@settings(max_examples=200)
+def test_the_first_change_of_many_is_the_first_of_all_of_them(rules, days):
+    starts = [(NOW + timedelta(days=day), length) for day, length in days]
+    row = [Interval(start, start + timedelta(days=length)) for start, length in starts]
+    each = [next_change(rules, interval, NOW) for interval in row]
+    assert first_change(rules, row, NOW) == min((one for one in each if one is not None), default=None)
 
 
 def test_what_never_changes_has_no_moment():
