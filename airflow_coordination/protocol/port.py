@@ -277,7 +277,7 @@ class HeadIntervals(Protocol):
 
 
 class Documents(Protocol):
-    """Part of a store that keeps documents of a source: their newest version counts, and all versions stay."""
+    """Part of a store that keeps documents of a source: the newest version counts, the others are its history."""
 
     def document(self, source: str, name: str) -> Document | None:
         """Return the newest version, read so that every acknowledged write is seen; ``None`` where there is none."""
@@ -304,6 +304,15 @@ class Documents(Protocol):
 
     def documents(self, source: str) -> list[Document]:
         """Return the newest version of each document of a source, by name in byte order."""
+
+    def forget_versions(self, source: str, beginning: str, before: datetime) -> int:
+        """Remove versions that no longer counted at a moment, and return how many; what counted then stays.
+
+        So the newest version of a document always stays. Repeated, it does nothing. It may be stopped half way.
+
+        :param beginning: of the names of the documents that are meant.
+        :param before: the moment, by the store's clock; a version counts until the next one is written.
+        """
 
 
 class Branches(Protocol):

@@ -443,9 +443,7 @@ class InMemoryStore:
     def forget_chunks(self, source: str, dataset: str) -> None:
         """Remove all sums of a dataset."""
         with self._step():
-            kept = self._source(source).chunks
-            for place in [place for place in kept if place[0] == dataset]:
-                del kept[place]
+            self._source(source).forget_chunks(dataset)
 
     def document(self, source: str, name: str) -> Document | None:
         """Return the newest version."""
@@ -471,15 +469,17 @@ class InMemoryStore:
     def documents(self, source: str) -> list[Document]:
         """Return the newest version of each document, by name."""
         with self._step():
-            kept = sorted(self._source(source).documents.items(), key=lambda each: each[0].encode())
-            return [versions[-1] for _, versions in kept if versions]
+            return self._source(source).newest_documents()
+
+    def forget_versions(self, source: str, beginning: str, before: datetime) -> int:
+        """Remove versions that no longer counted at a moment, and return how many."""
+        with self._step():
+            return self._source(source).forget_versions(beginning, before)
 
     def branch_counts(self, source: str, branch: int) -> BranchCounts:
         """Return how far the partitions of a branch are."""
         with self._step():
-            found = self._source(source).in_branch(branch)
-            completed = sum(each.status is PartitionStatus.COMPLETED for each in found)
-            return BranchCounts(len(found), completed, sum(each.parked for each in found))
+            return self._source(source).branch_counts(branch)
 
     def branch_partitions(self, source: str, branch: int, after: str | None, limit: int) -> Sequence[Partition]:
         """Return partitions that run in a branch, by key."""

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from airflow_coordination.protocol import steps
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
-from airflow_coordination.protocol.beside.documents import Document, SetDocument
+from airflow_coordination.protocol.beside.documents import ABSENT, BranchCounts, Document, SetDocument
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.hierarchy import status_in
 from airflow_coordination.protocol.partition import Partition
@@ -302,9 +302,35 @@ class StoredSource:
     def set_document(self, write: SetDocument, now: datetime) -> bool:
         """Write the next version of a document if the newest one is as seen; return whether this operation has."""
         versions = self.documents.setdefault(write.name, [])
-        if len(versions) == write.seen:
+        if (versions[-1].version if versions else ABSENT) == write.seen:
             versions.append(write.written(now))
-        return len(versions) >= write.version and versions[write.seen].op == write.op
+        return any(each.version == write.version and each.op == write.op for each in reversed(versions))
+
+    def forget_versions(self, beginning: str, before: datetime) -> int:
+        """Remove versions that no longer counted at a moment, and return how many."""
+        forgotten = 0
+        for name in (each for each in self.documents if each.startswith(beginning)):
+            versions = self.documents[name]
+            at = max((each.version for each in versions if each.at <= before), default=ABSENT)
+            self.documents[name] = [each for each in versions if each.version >= at]
+            forgotten += len(versions) - len(self.documents[name])
+        return forgotten
+
+    def newest_documents(self) -> list[Document]:
+        """Return the newest version of each document, by name."""
+        kept = sorted(self.documents.items(), key=lambda each: each[0].encode())
+        return [versions[-1] for _, versions in kept if versions]
+
+    def forget_chunks(self, dataset: str) -> None:
+        """Remove all sums of a dataset."""
+        for place in [place for place in self.chunks if place[0] == dataset]:
+            del self.chunks[place]
+
+    def branch_counts(self, branch: int) -> BranchCounts:
+        """Return how far the partitions of a branch are."""
+        found = self.in_branch(branch)
+        completed = sum(each.status is PartitionStatus.COMPLETED for each in found)
+        return BranchCounts(len(found), completed, sum(each.parked for each in found))
 
     def in_branch(self, branch: int) -> list[Partition]:
         """Return the partitions that run in a branch, by key."""

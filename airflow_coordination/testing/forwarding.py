@@ -282,6 +282,10 @@ class ForwardingStore:
         kept = there(parts_of(self.store).documents)
         return self.forward("documents", lambda: kept.documents(source))
 
+    def forget_versions(self, source: str, beginning: str, before: datetime) -> int:  # noqa: D102
+        kept = there(parts_of(self.store).documents)
+        return self.forward("forget_versions", lambda: kept.forget_versions(source, beginning, before))
+
     def branch_counts(self, source: str, branch: int) -> BranchCounts:  # noqa: D102
         kept = there(parts_of(self.store).branches)
         return self.forward("branch_counts", lambda: kept.branch_counts(source, branch))

@@ -29,6 +29,7 @@ RULES = {
         (
             *("register", "create", "acquire", "write", "complete_and_acquire", "sweep", "act", "set_pause"),
             "set_document",
+            "forget_versions",
         ),
         _WRITE,
     ),

@@ -11,6 +11,7 @@ from airflow_coordination.duties.copies.group import BalanceSegments, UnloadUnus
 from airflow_coordination.duties.groups.compacting import CompactSegments
 from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
 from airflow_coordination.duties.groups.hiding import RunRules
+from airflow_coordination.duties.groups.metadata import KillAudit, KillCompactionConfig, KillRules
 from airflow_coordination.duties.groups.round import GroupDuty
 from airflow_coordination.duties.groups.running import Group
 from airflow_coordination.duties.groups.stats import CollectStats
@@ -32,6 +33,9 @@ BUILT_IN: Final[Mapping[str, Callable[[], GroupDuty]]] = {
         KillUnused,
         KillStalePending,
         CompactSegments,
+        KillAudit,
+        KillRules,
+        KillCompactionConfig,
     )
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
 
@@ -22,10 +23,14 @@ from airflow_coordination.protocol.beside.documents import (
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from airflow_coordination.values.names import check_key, check_said, storable
+from airflow_coordination.values.times import aware
 
 MOST_TRIES: Final = 20
 """How often a change is made anew because somebody else was faster."""
 MAX_COMMENT_CHARACTERS: Final = 1_000
+LEAST_KEPT: Final = timedelta(days=1)
+"""So long at least a version stays after another one has followed it: whoever has written it may still ask whether they
+have, and would write it once more if it were gone."""
 _PAGE: Final = 100
 
 
@@ -143,6 +148,26 @@ class SourceDocuments:
         while page := self.history(name, before, _PAGE, source):
             yield from page
             before = page[-1].version
+
+    def forget(self, beginning: str, before: datetime, source: str | None = None) -> int:
+        """Remove versions that no longer counted at a moment, and return how many; none where the store keeps none.
+
+        What counted then stays, and so does the newest version of each document.
+
+        :param beginning: of the names of the documents that are meant.
+        :param before: at least :data:`LEAST_KEPT` ago, by the store's clock.
+        :param source: the stored identifier of another source than this one.
+        :raises InvalidInputError: when the moment is not so long ago, or has no time zone.
+        :raises PartitionUpdateError: when the store's role may not remove documents.
+        """
+        if self._kept is None:
+            return 0
+        aware("before", before)
+        if before > (latest := self._core.store.now() - LEAST_KEPT):
+            problem, remedy = "is less than a day ago", f"Give {latest.isoformat(timespec='seconds')} or earlier"
+            raise InvalidInputError("before", before.isoformat(), problem, remedy)
+        send = partial(self._kept.forget_versions, source or self._core.source_id, beginning, before)
+        return self._core.settler.repeat("forget old versions of documents", send)
 
     def all(self, source: str | None = None) -> list[Document]:
         """Return the newest version of each document, by name; none where the store keeps none."""

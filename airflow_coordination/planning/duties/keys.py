@@ -75,7 +75,9 @@ def _kill(what: str, stem: str) -> dict[str, Known]:
     return {
         f"kill.{stem}.on": Known("true", f"Whether old {what} are deleted at all"),
         f"kill.{stem}.period": Known("P1D", f"From one look for old {what} to the next"),
-        f"kill.{stem}.durationToRetain": Known("P90D", f"So long {what} are kept; the newest ones always"),
+        f"kill.{stem}.durationToRetain": Known(
+            "P90D", f"So long {what} are kept after they counted; what counts now always"
+        ),
     }
 
 
@@ -94,7 +96,7 @@ KNOWN: Final[Mapping[str, Known]] = MappingProxyType(
         "kill.bufferPeriod": Known("P30D", "And so long ago it must have been hidden"),
         "kill.maxSegments": Known("100", "At most so many head records of a dataset in one run"),
         "kill.pendingSegments.on": Known("true", "Whether files that no reader can follow are deleted"),
-        **_kill("audit rows", "audit"),
+        **_kill("versions of the configuration and of locations", "audit"),
         **_kill("versions of rules", "rule"),
         **_kill("versions of compaction configurations", "compaction"),
         "dutyGroups": Known("", "A JSON list with the names of groups of your own"),

@@ -392,6 +392,11 @@ class DynamoDBStore(Beside):
         self._ready()
         return kept.documents(self.table, source)
 
+    def forget_versions(self, source: str, beginning: str, before: datetime) -> int:
+        """Remove versions that no longer counted at a moment, and return how many."""
+        self._ready()
+        return kept.forget_versions(self.table, source, beginning, before)
+
     def claimable(self, source: str, limit: int) -> Sequence[tuple[str, int]]:
         """Return key and token of what can be acquired now, in the acquisition order.
 

@@ -8,7 +8,7 @@ import time
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.supply import without_repeats
@@ -69,7 +69,7 @@ from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavail
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE
 from airflow_coordination.values.status import PartitionStatus
-from airflow_coordination.values.times import Clock, from_micros
+from airflow_coordination.values.times import Clock, from_micros, to_micros
 
 _log = logging.getLogger(__name__)
 
@@ -423,6 +423,11 @@ class SqlStore(SqlReading):
             return True
         found = self.execute(replace(call, writes=False), self.statement(kept.written), given)
         return any(op == write.op for (op,) in found)
+
+    def forget_versions(self, source: str, beginning: str, before: datetime) -> int:
+        """Remove versions that no longer counted at a moment, and return how many: one statement."""
+        said = {"source": source, "beginning": beginning, "size": len(beginning), "before": to_micros(before)}
+        return len(self.ask(Call("forget old versions of documents"), kept.forget, said))
 
     def set_interval(self, write: SetInterval) -> bool:
         """Give a head record an interval if it is as it was seen, audited in the same step."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import psycopg
 import pytest
@@ -13,6 +14,9 @@ from sqlalchemy.engine import make_url
 from airflow_coordination import SourceCoordinator
 from airflow_coordination.cli.doctor import look_at_store
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.duties.groups.metadata import KillAudit
+from airflow_coordination.duties.groups.round import Cluster, Round
+from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.beside.documents import VIEW
@@ -211,6 +215,30 @@ def test_b6_what_a_role_does_not_need_it_may_not_do(place: Place) -> None:
             connection.execute(f"SET search_path = {quote_name(place.schema)}")
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 connection.execute(statement)
+
+
+def test_b6_a_worker_forgets_no_document_and_its_duty_says_whose_role_does(place: Place) -> None:
+    place.lives(SqlRole.OWNER, lambda store: store.setup())
+    place.sql(*grants(SqlRole.WORKER, place.names(SqlRole.WORKER)))
+
+    warned: dict[SqlRole, tuple[str, ...]] = {}
+
+    def forgets(store: PartitionStore, role: SqlRole) -> None:
+        now = store.now()
+        cluster = Cluster(
+            store=store, owner="duties", now=now, led_since=now, period=timedelta(days=1), config=DynamicConfig()
+        )
+        warned[role] = KillAudit().run(Round(cluster=cluster, by="killAudit")).warnings
+
+    for role in (SqlRole.WORKER, SqlRole.OWNER):
+        place.lives(role, partial(forgets, role=role))
+    assert warned == {SqlRole.WORKER: (_TOLD,), SqlRole.OWNER: ()}
+
+
+_TOLD = (
+    "this role may not remove old versions of documents: run duties in the owner's role, or set "
+    "druid.coordinator.kill.audit.on=false"
+)
 
 
 def findings(place: Place, role: SqlRole, meant: SqlRole) -> dict[str, Finding]:

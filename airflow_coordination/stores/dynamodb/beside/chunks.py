@@ -44,10 +44,14 @@ def put_chunks(table: Table, source: str, rows: Sequence[ChunkSums]) -> None:
     """
     call, now = Call("write sums of chunks", source), table.clock.now()
     puts = [whole_item(_item(source, row, now)) for row in in_order(rows)]
-    _each(call, [partial(table.send, call, "put_item", TableName=table.name, Item=item) for item in puts])
+    each_of(call, [partial(table.send, call, "put_item", TableName=table.name, Item=item) for item in puts])
 
 
-def _each(call: Call, requests: Sequence[Callable[[], Any]]) -> None:
+def each_of(call: Call, requests: Sequence[Callable[[], Any]]) -> None:
+    """Send several requests that write, side by side.
+
+    :raises OutcomeUnknownError: when some of several may have been carried out.
+    """
     try:
         side_by_side(requests)
     except StoreUnavailableError as error:
@@ -132,4 +136,4 @@ def forget_chunks(table: Table, source: str, dataset: str) -> None:
     """
     call = Call("forget sums of chunks", source)
     keys = [_key(source, dataset, row.place) for row in chunks(table, source, dataset, None, sys.maxsize)]
-    _each(call, [partial(table.send, call, "delete_item", TableName=table.name, Key=typed(key)) for key in keys])
+    each_of(call, [partial(table.send, call, "delete_item", TableName=table.name, Key=typed(key)) for key in keys])

@@ -7,6 +7,9 @@ policy of before has not given.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -15,8 +18,9 @@ from boto3.dynamodb.conditions import Attr, ConditionBase, Key
 from airflow_coordination.protocol.beside.documents import ABSENT, Document, SetDocument
 from airflow_coordination.protocol.fields import DOCUMENT_FIELDS
 from airflow_coordination.stores.calls import Call
+from airflow_coordination.stores.dynamodb.beside.chunks import each_of
 from airflow_coordination.stores.dynamodb.expressions import put, query
-from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, Item
+from airflow_coordination.stores.dynamodb.items import KEY, SOURCE, Item, typed
 from airflow_coordination.stores.dynamodb.keys import (
     DOCUMENT_NAMES,
     DOCUMENT_VERSIONS,
@@ -70,9 +74,39 @@ def document_history(table: Table, source: str, name: str, before: int | None, l
 def documents(table: Table, source: str) -> list[Document]:
     """Return the newest version of each document, by name: a request for each, whatever is kept of them."""
     call = Call("read the documents", source, writes=False)
-    names = _read(table, call, source, Key(KEY).between(*begins_with(DOCUMENT_NAMES)), None)
-    found = (document(table, source, item[KEY].removeprefix(DOCUMENT_NAMES)) for item in names)
+    found = (document(table, source, name) for name in _names(table, call, source))
     return [each for each in found if each is not None]
+
+
+def forget_versions(table: Table, source: str, beginning: str, before: datetime) -> int:
+    """Remove versions that no longer counted at a moment, and return how many: requests for each document and version.
+
+    :raises OutcomeUnknownError: when some of several may be gone.
+    """
+    call = Call("forget old versions of documents")
+    forgotten = 0
+    for name in _names(table, replace(call, writes=False), source):
+        old = _outdated(table, source, name, before) if name.startswith(beginning) else []
+        each_of(call, [partial(_forget, table, call, source, name, version) for version in old])
+        forgotten += len(old)
+    return forgotten
+
+
+def _forget(table: Table, call: Call, source: str, name: str, version: int) -> None:
+    table.send(call, "delete_item", TableName=table.name, Key=typed(_key(source, name, version)))
+
+
+def _outdated(table: Table, source: str, name: str, before: datetime) -> list[int]:
+    """Return the versions that are older than the one that counted at a moment."""
+    call, condition = Call("read a document", name, writes=False), Key(KEY).between(*_versions(name, None))
+    versions = [_decoded(source, item) for item in _read(table, call, source, condition, None)]
+    counted = max((each.version for each in versions if each.at <= before), default=ABSENT)
+    return [each.version for each in versions if each.version < counted]
+
+
+def _names(table: Table, call: Call, source: str) -> Iterator[str]:
+    for item in _read(table, call, source, Key(KEY).between(*begins_with(DOCUMENT_NAMES)), None):
+        yield item[KEY].removeprefix(DOCUMENT_NAMES)
 
 
 _PAGE: Final = 100

@@ -38,6 +38,14 @@ def versions(*, before: bool) -> str:
     return f"SELECT {DOCUMENT} FROM {DOCUMENTS} WHERE {_ONE} {older} ORDER BY version DESC LIMIT :limit"
 
 
+def forget(_: Dialect) -> str:
+    """Return the statement that removes the versions that another one had followed at ``:before``."""
+    counted = f"""SELECT max(version) FROM {DOCUMENTS} AS newer WHERE newer.source_identifier = :source
+        AND newer.name = {DOCUMENTS}.name AND newer.at <= :before"""
+    return f"""DELETE FROM {DOCUMENTS} WHERE source_identifier = :source
+        AND substr(name, 1, :size) = :beginning AND version < ({counted}) RETURNING version"""
+
+
 def look(dialect: Dialect, *, branch: bool) -> str:
     """Return the query of the time, how far a branch is, and the newest version of a document, if there is one."""
     counts = f"SELECT * FROM ({branch_counts()}) AS counts" if branch else "SELECT 0, 0, 0"

@@ -9,6 +9,7 @@ from functools import partial
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.viewing.documents import LEAST_KEPT
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.beside.documents import (
     ABSENT,
@@ -159,6 +160,52 @@ class Documents:
         [newest] = bench.documents.documents(SOURCE)
         assert newest.version == MANY
 
+    def test_versions_go_that_no_longer_counted_at_a_moment(self, bench: Workbench) -> None:
+        """What counted then stays, and the next version is the one after the newest."""
+        times = []
+        for seen in range(5):
+            assert write(bench, seen, str(seen), "rules/a")
+            times.append(bench.clock.now())
+            bench.clock.advance(MINUTE)
+        assert bench.documents.forget_versions(SOURCE, "rules/", times[0] - MINUTE) == 0
+        assert bench.documents.forget_versions(SOURCE, "rules/", times[0]) == 0
+        assert bench.documents.forget_versions(SOURCE, "rules/", times[2] - MINUTE / 2) == 1
+        assert versions(bench, "rules/a") == [5, 4, 3, 2]
+        assert bench.documents.forget_versions(SOURCE, "rules/", times[2]) == 1
+        assert bench.documents.forget_versions(SOURCE, "rules/", times[2]) == 0
+        assert versions(bench, "rules/a") == [5, 4, 3]
+        assert bench.documents.document_history(SOURCE, "rules/a", 4) == [
+            each for each in bench.documents.document_history(SOURCE, "rules/a") if each.version == 3
+        ]
+        assert bench.documents.forget_versions(SOURCE, "rules/", bench.clock.now()) == 2
+        assert versions(bench, "rules/a") == [5]
+        assert not write(bench, 0, name="rules/a")
+        assert not write(bench, 1, name="rules/a")
+        again = writing(bench, 5, '"six"', "rules/a")
+        assert bench.documents.set_document(again)
+        assert bench.documents.set_document(again)
+        assert versions(bench, "rules/a") == [6, 5]
+
+    def test_only_versions_of_what_is_meant_go(self, bench: Workbench) -> None:
+        names = ["rules/clean", "rules/%", "rule", "Rules/clean", "view", "rules/\U0001f600"]
+        for name in names:
+            assert all(write(bench, seen, name=name) for seen in range(3))
+        bench.source = "other|PARTITION"
+        assert all(write(bench, seen, name="rules/clean") for seen in range(3))
+        bench.source = SOURCE
+        assert bench.documents.forget_versions(SOURCE, "rules/", bench.clock.now()) == 6
+        assert [len(versions(bench, name)) for name in names] == [1, 1, 3, 3, 3, 1]
+        bench.source = "other|PARTITION"
+        assert versions(bench, "rules/clean") == [3, 2, 1]
+        bench.source = SOURCE
+        assert bench.documents.forget_versions(SOURCE, "view", bench.clock.now()) == 2
+        assert bench.documents.forget_versions(SOURCE, "", bench.clock.now()) == 4
+
+    def test_of_many_old_versions_none_is_left(self, bench: Workbench) -> None:
+        assert all(write(bench, seen, str(seen)) for seen in range(MANY))
+        assert bench.documents.forget_versions(SOURCE, VIEW, bench.clock.now()) == MANY - 1
+        assert versions(bench) == [MANY]
+
     def test_of_many_who_saw_the_same_one_writes(self, bench: Workbench, most_writers: int) -> None:
         if most_writers < 2:
             pytest.skip("this engine takes one at a time")
@@ -276,6 +323,29 @@ class Changing:
         }
         assert read[reads]()
         assert len(faulty.calls) == 2
+
+    @pytest.mark.parametrize("fault", LOST)
+    def test_s6_versions_are_forgotten_however_often_that_is_asked(
+        self, coordinators: Coordinators, store: PartitionStore, bench: Workbench, fault: Fault
+    ) -> None:
+        faulty = FaultyStore(store, {1: fault}, only=("forget_versions",))
+        one = coordinators(store=faulty)
+        for number in range(3):
+            one.documents.change("rules/a", partial(_with, number), "ana", "a test")
+        bench.clock.advance(2 * LEAST_KEPT)
+        one.documents.forget("rules/", bench.clock.now() - LEAST_KEPT)
+        faulty.deliver()
+        assert [each.version for each in one.documents.history("rules/a")] == [3]
+        assert len(faulty.calls) == 2
+
+    def test_what_somebody_may_still_ask_for_is_not_forgotten(
+        self, coordinators: Coordinators, bench: Workbench
+    ) -> None:
+        one = coordinators()
+        with pytest.raises(InvalidInputError, match=r"before='.*': is less than a day ago. Give .* or earlier"):
+            one.documents.forget("rules/", bench.clock.now() - LEAST_KEPT + MINUTE)
+        with pytest.raises(InvalidInputError, match=r"before=.*has no time zone"):
+            one.documents.forget("rules/", bench.clock.now().replace(tzinfo=None))
 
     def test_s6_many_change_the_view_and_nothing_is_lost(
         self, coordinators: Coordinators, store: PartitionStore, most_writers: int
