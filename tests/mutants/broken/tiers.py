@@ -127,7 +127,7 @@ MUTANTS = (
         "threshold=threshold, most=most, pending=pending[tier])",
         "threshold=threshold, most=most)",
         "copies go to and fro",
-        _planned("test_balancing_makes_tiers_more_alike_is_bounded_and_ends"),
+        _run("test_balancing_makes_the_new_copy_before_the_old_goes"),
     ),
     Mutant(
         "a drop is done at first sight",

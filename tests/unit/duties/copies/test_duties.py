@@ -108,8 +108,9 @@ def test_what_was_merged_is_copied_as_a_whole_and_the_days_go_when_that_is_there
     days.want(archive=1)
     duties.settle()
     days.merge_all()
-    duties.run()
-    assert days.rows_in("archive") == days.rows()  # days are there for as long as the month is not
+    for _ in range(3):  # nobody makes the month
+        duties.run()
+        assert days.rows_in("archive") == days.rows()
     duties.settle()
     assert days.copied() == [("cold", "2013-01-01/2013-01-04")]
     assert days.rows_in("archive") == days.rows()
@@ -199,7 +200,8 @@ def test_balancing_makes_the_new_copy_before_the_old_goes(days, tmp_path) -> Non
     moved = duties.run()["balanceSegments"]
     assert moved.counts["segment/moved/count"] == 2
     assert f"seed {moved.counts['segment/moved/seed']}" in moved.said
-    assert duties.run()["balanceSegments"].said == "2 earlier move(s) are under way"
+    waits = duties.run()["balanceSegments"]
+    assert (waits.said, waits.counts["segment/moved/count"]) == ("2 earlier move(s) are under way", 0)
     assert len(days.copied()) == 8
     duties.settle(20)
     assert [sum(place == name for place, _ in days.copied()) for name in ("hot-1", "hot-2")] == [4, 4]
