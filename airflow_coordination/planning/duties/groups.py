@@ -28,10 +28,11 @@ from airflow_coordination.planning.duties.keys import (
 from airflow_coordination.planning.periods import parse_duration, parse_period, written
 from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.values.documents import parse
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.input_errors import SettingsError, printable
 
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,99}", re.ASCII)
 _OF_A_GROUP: Final = re.compile(r"(?P<group>[^.]+)\.(?:duties|period|duty(?:\..*)?)")
+_SHORTEST: Final = timedelta(seconds=1)
 _NONE: Final[Mapping[str, Mapping[str, str]]] = MappingProxyType({})
 
 
@@ -139,7 +140,7 @@ class _Reader:
                 continue
             unlisted = of_group is not None and (of_group["group"] in BUILT_IN or not reserved(of_group["group"]))
             if (reason := meaningless(key)) and not (unlisted and ".dut" in key):
-                self._warnings.append(f"{PREFIX}{key} does nothing here: {reason}")
+                self._warnings.append(f"{PREFIX}{printable(key)} does nothing here: {reason}")
             elif of_group and unlisted:
                 self._refuse_group(key, of_group["group"], names)
             else:
@@ -173,7 +174,7 @@ class _Reader:
         runs = tuple(duty for duty in listed if duty not in off)
         given = self._arguments(name, listed)
         arguments = {duty: {**self._defaults(duty), **given.get(duty, {})} for duty in runs}
-        return DutyGroup(name, parse_duration(f"{PREFIX}{period}", self._said[period], zero=False), runs, arguments)
+        return DutyGroup(name, _period(f"{PREFIX}{period}", self._said[period]), runs, arguments)
 
     def _arguments(self, name: str, duties: Sequence[str]) -> dict[str, dict[str, str]]:
         found: dict[str, dict[str, str]] = {}
@@ -209,7 +210,7 @@ class _Reader:
         text = self._value(group.period_key) if group.period_key else group.period
         if group.note and group.period_key not in self._said:
             self._notes.append(group.note)
-        period = parse_duration(f"{PREFIX}{group.period_key}", text, zero=False)
+        period = _period(f"{PREFIX}{group.period_key}", text)
         duties = tuple(duty for duty in group.duties if duty not in off)
         return DutyGroup(name, period, duties, {duty: self._defaults(duty) for duty in duties})
 
@@ -277,6 +278,13 @@ class _Reader:
         if near:
             return f"Did you mean {prefix}{near[0]}?"
         return f"Known are {', '.join(f'{prefix}{each}' for each in known)}"
+
+
+def _period(name: str, text: str) -> timedelta:
+    found = parse_duration(name, text, zero=False)
+    if found < _SHORTEST:
+        raise SettingsError(name, text, "is shorter than a second", "Give PT1S or more, such as PT30S")
+    return found
 
 
 def _text(value: object) -> str:

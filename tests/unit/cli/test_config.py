@@ -118,6 +118,8 @@ def test_who_was_slower_is_told(put, coordinator) -> None:
     assert "maxSegmentsToMove from 5 to 20, by bob at " in err
     assert "(version 1: much to move). Nothing was changed." in err
     assert put("massLossPercent=70", "--seen", "0")[0] == 0
+    code, _, err = put("maxSegmentsToMove=5", "--seen", "0")
+    assert (code, "Nothing was changed." in err) == (1, True)
 
 
 def test_history_by_count_and_by_interval_and_the_difference_of_two_versions(put, config) -> None:

@@ -41,9 +41,9 @@ def set_(context: CommandContext, args: Namespace) -> None:
     :raises ConfigurationChangedError: when somebody else has set one of them meanwhile.
     """
     coordinator, changes = _coordinator(context, args), _changes(args)
-    base = read_config(coordinator) if args.seen is None else config_at(coordinator, args.seen)
-    after = base.config.updated(changes)
-    changed = differences(base.config, after)
+    newest = read_config(coordinator)
+    after = newest.config.updated(changes)
+    changed = differences(newest.config, after)
     print_rows([_row(each) for each in changed], args.output)
     _note(after)
     if not changed:
@@ -51,7 +51,8 @@ def set_(context: CommandContext, args: Namespace) -> None:
         return
     what = ", ".join(map(str, changed))
     if agreed(args, f"set {what}", f"Set {what}?", context.store):
-        done = set_config(coordinator, changes, args.by or account(), args.why, base.version)
+        seen = newest.version if args.seen is None else args.seen
+        done = set_config(coordinator, changes, args.by or account(), args.why, seen)
         say(f"Done: set {what}, version {done.version}. It is in force from the next run of each group.")
 
 

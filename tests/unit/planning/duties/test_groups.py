@@ -181,6 +181,8 @@ def test_a_group_with_a_duty_that_is_off_says_so() -> None:
         (said(kill__durationToRetain="-P1D"), "druid.coordinator.kill.durationToRetain='-P1D': goes backwards"),
         (said(kill__audit__durationToRetain="90"), "druid.coordinator.kill.audit.durationToRetain='90': is no period"),
         (said(period="PT0S"), "druid.coordinator.period='PT0S': is zero. Give a period above zero"),
+        (said(period="PT0.5S"), "druid.coordinator.period='PT0.5S': is shorter than a second. Give PT1S or more"),
+        (one("compactSegments", period="PT0.9S"), "druid.coordinator.mine.period='PT0.9S': is shorter than a second"),
         (said(period="5M"), "druid.coordinator.period='5M': does not begin with P. Write P5M"),
         (said(period="P1M"), "druid.coordinator.period='P1M': has months or years, which are not all equally long"),
         (said(period="P400D"), "druid.coordinator.period='P400D': is longer than a year"),
