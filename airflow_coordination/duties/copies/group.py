@@ -11,19 +11,20 @@ import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, ClassVar, Final
 
 from airflow_coordination.duties.copies.lost import Lost, keep, lost_of, seen_now
 from airflow_coordination.duties.copies.snapshot import OfSource, others_of, read_source, whole_look
 from airflow_coordination.duties.copies.steps import Steps
-from airflow_coordination.duties.groups.marks import Marks, digest, published, versions
+from airflow_coordination.duties.groups.marks import Marks, digest, published, seen_once
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.copies.locations import Site, missing, sites_of
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.copies.deciding import Drop, Loads, Look, Name, balance, drops, loads
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, LOCATIONS, LOST_LOCATIONS
-from airflow_coordination.values.names import COPIES, compose_copies
+from airflow_coordination.values.names import COPIES
 from airflow_coordination.values.status import PartitionStatus
 
 UNLOAD: Final = "unloadUnused"
@@ -106,23 +107,20 @@ def _seen(round: Round, shared: _Shared, marks: Marks, eager: Collection[str] = 
 
 
 def _digest(round: Round, coordinator: SourceCoordinator, shared: _Shared) -> str | None:
-    """Return what a source is now, for the marks; asked once for all duties of a run.
-
-    One that is older than what is looked at makes the next run look once more than it had to.
-    """
-
-    def ask() -> tuple[list[str | None], dict[str, int]]:
-        there = [coordinator, *(round.cluster.coordinator(name) for name in _beside(coordinator))]
-        return [published(each) for each in there], versions(coordinator)
-
-    history, said = round.cluster.once(f"copies of {coordinator.source}", ask)
+    """Return what a source is now, for the marks; asked once for all duties of a run."""
+    cluster = round.cluster
+    ended, said = seen_once(cluster, coordinator)
+    history = [ended]
+    for name in _beside(coordinator):
+        if name in cluster.known:  # otherwise nothing has ever ended there
+            beside = cluster.coordinator(name)
+            history.append(cluster.once(f"ended last in {name}", partial(published, beside)))
     return None if None in history else digest(history, said, shared.seen)
 
 
 def _beside(coordinator: SourceCoordinator) -> list[str]:
-    """Return the sources beside one, in which it is merged and copied; none where its name is too long for them."""
-    fits = compose_copies(coordinator.source, coordinator.partition_prefix) is not None
-    return [merged_source(coordinator.source), f"{COPIES}{coordinator.source}"] if fits else []
+    """Return the sources beside one, in which it is merged and copied."""
+    return [merged_source(coordinator.source), f"{COPIES}{coordinator.source}"]
 
 
 def load_copies(round: Round) -> Ran:

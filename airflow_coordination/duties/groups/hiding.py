@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import ClassVar, Final
 
 from airflow_coordination.duties.copies.group import load_copies
-from airflow_coordination.duties.groups.marks import Marks, digest, published, versions
+from airflow_coordination.duties.groups.marks import Marks, digest, seen_once
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -55,7 +55,7 @@ class RunRules:
         marks, applied, told = Marks(round.remembered), dict[str, list[Applied]](), list[str]()
         default = _default_version(round)
         for coordinator in round.sources:
-            history, said = published(coordinator), versions(coordinator)
+            history, said = seen_once(round.cluster, coordinator)
             seen = None if history is None else _digest(history, said, default)
             if marks.is_news(coordinator.source, seen, round.now):
                 found, refused = _apply(coordinator, dry_run=round.dry_run)

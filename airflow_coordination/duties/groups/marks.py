@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from airflow_coordination.duties.compaction.remembered import A_DAY
 from airflow_coordination.duties.compaction.snapshot import newest_tenures
+from airflow_coordination.duties.groups.round import Cluster
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.values.times import from_micros, to_micros
 
@@ -89,3 +90,13 @@ def versions(coordinator: SourceCoordinator, but: Collection[str] = ()) -> dict[
     :param but: names of those that are of no matter.
     """
     return {each.name: each.version for each in coordinator.documents.all() if each.name not in but}
+
+
+def seen_once(cluster: Cluster, coordinator: SourceCoordinator) -> tuple[str | None, dict[str, int]]:
+    """Return what has ended last in a source, and the versions of its documents: asked for once in a run.
+
+    What a duty before has changed may be missing in it. Whoever remembers it looks once more than it had to, then.
+    """
+    name = coordinator.source
+    ended = cluster.once(f"ended last in {name}", lambda: published(coordinator))
+    return ended, cluster.once(f"said of {name}", lambda: versions(coordinator))

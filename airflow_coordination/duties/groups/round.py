@@ -7,7 +7,7 @@ newer one would not allow (promise S25).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -105,12 +105,18 @@ class Cluster:
         """Return a coordinator of a source, in the name of who runs the group."""
         return SourceCoordinator(self.store, source, self.owner, self.prefix, metrics=self.metrics)
 
-    def _names(self) -> Iterator[str]:
-        for identifier, _ in self.store.sources():
-            prefix, name, _ = split_source(identifier)
-            served = self.only is None or name in self.only
-            if served and prefix == self.prefix and holds_partitions(identifier) and not name.startswith(UPKEEP):
-                yield name
+    @cached_property
+    def known(self) -> frozenset[str]:
+        """The names of all sources that have partitions, those beside users' among them."""
+        split = [(split_source(identifier), identifier) for identifier, _ in self.store.sources()]
+        return frozenset(
+            name for (prefix, name, _), identifier in split if prefix == self.prefix and holds_partitions(identifier)
+        )
+
+    def _names(self) -> list[str]:
+        return sorted(
+            name for name in self.known if not name.startswith(UPKEEP) and (self.only is None or name in self.only)
+        )
 
 
 def documents_of_all(coordinator: SourceCoordinator) -> dict[str, Document]:

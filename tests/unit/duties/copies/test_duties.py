@@ -15,7 +15,9 @@ from airflow_coordination.duties.copies import lost as lost_module
 from airflow_coordination.duties.copies.group import load_copies
 from airflow_coordination.duties.copies.lost import lost_of
 from airflow_coordination.duties.groups.hiding import RunRules
+from airflow_coordination.duties.groups.registry import configured, named, resolved
 from airflow_coordination.duties.groups.round import Round
+from airflow_coordination.duties.groups.running import GroupRunner
 from airflow_coordination.duties.retention.hiding import hide
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
@@ -387,3 +389,20 @@ def test_of_a_location_that_is_back_only_a_sample_is_read(days, duties, tmp_path
     monkeypatch.setattr(lost_module, "check_published", lambda row: looked.append(row) or real(row))
     duties.run("runRules")
     assert (len(looked), lost(days)) == (lost_module.SAMPLE, [])
+
+
+def test_a_whole_group_with_locations_asks_ten_things_where_nothing_is_new(days) -> None:
+    """Done when 8: the lease, the documents, the list of sources, and what is new in the source and its copies."""
+    days.want(hot=2, archive=1)
+    Duties(days).settle()
+    duties = configured({"druid.coordinator.startDelay": "PT0S"})
+    group = resolved(named(duties, "HistoricalManagementDuties"))
+    runner = GroupRunner(days.store, "a test", start_delay=duties.start_delay)
+    for _ in range(2):
+        assert runner.run(group).ran
+        runner.run_now(group.name, "ana", "again")
+    days.store.calls.clear()
+    found = runner.run(group)
+    assert all(result.idle for result in found.state.duties.values()), found.state.duties
+    assert len(days.store.calls) <= MOST_STATEMENTS, days.store.calls
+    assert not {"heads", "page", "get"}.intersection(days.store.calls)
