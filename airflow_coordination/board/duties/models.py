@@ -73,12 +73,28 @@ class TroubleView(BaseModel):
     person: bool
 
 
+class LocationView(BaseModel):
+    """A place where copies may lie; ``lost_since`` and ``why`` are there while it cannot be read, as duties have found.
+
+    ``capacity`` is in bytes; ``draining``: it gets nothing more.
+    """
+
+    name: str
+    tier: str
+    root: str
+    capacity: int
+    draining: bool
+    lost_since: datetime | None
+    why: str
+
+
 class DutiesPage(BaseModel):
     """What happens by itself in a store: those groups first that somebody should look at.
 
     ``source`` is the stored identifier of the source whose partitions the groups are. ``more`` says that there are more
     groups than are shown. ``empty`` says what it means that there is none; absent where there are some. ``how`` says
     how groups are run in Airflow, ``starting`` is the command that does so without, ``typed`` says the same.
+    ``counting`` is the command that says how full ``locations`` are: nothing is counted for this page.
     """
 
     source: str
@@ -89,6 +105,8 @@ class DutiesPage(BaseModel):
     how: str
     starting: str
     typed: str
+    locations: list[LocationView]
+    counting: str
 
 
 class KeyView(BaseModel):

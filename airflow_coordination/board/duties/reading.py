@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from typing import Final
 
@@ -20,6 +21,7 @@ from airflow_coordination.board.duties.models import (
     DutyView,
     KeyView,
     LeaderView,
+    LocationView,
     TroubleView,
     VersionView,
 )
@@ -28,14 +30,16 @@ from airflow_coordination.board.reading import Read
 from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import open_all
 from airflow_coordination.duties.configuring import Configured, Version, versions
-from airflow_coordination.duties.groups.told import HOW_TO_RUN, NEVER_RUN, ToldDuty, ToldGroup, look
+from airflow_coordination.duties.copies.lost import lost_of
+from airflow_coordination.duties.groups.told import HOW_TO_RUN, NEVER_RUN, ToldDuty, ToldGroup, Trouble, look
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.outputs.copies.locations import sites_of
 from airflow_coordination.planning.duties.configuration import KEYS, DynamicConfig
 from airflow_coordination.protocol import remedies
-from airflow_coordination.protocol.beside.documents import ABSENT
+from airflow_coordination.protocol.beside.documents import ABSENT, LOCATIONS, LOST_LOCATIONS
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import DUTIES, identifier_of, storable
+from airflow_coordination.values.names import DUTIES, everybody, identifier_of, storable
 
 MOST_VERSIONS: Final = 50
 """Versions of the configuration that one request reads, at most."""
@@ -59,15 +63,18 @@ def duties(user: BaseUser, connection: str) -> Read[DutiesPage]:
     with open_duties(user, connection) as (store, coordinator):
         now, shell = store.now(), remedies.shell_of(store)
         told = look(coordinator, now)
+        locations, unread = _locations(coordinator, told.config.decommissioning_nodes)
         page = DutiesPage(
             source=identifier_of(coordinator),
-            troubles=[TroubleView(**asdict(each)) for each in told.troubles],
+            troubles=[TroubleView(**asdict(each)) for each in (*told.troubles, *unread)],
             groups=[_group(coordinator, each) for each in told.groups],
             more=told.more,
             empty=None if told.groups else NEVER_RUN,
             how=HOW_TO_RUN,
             starting=remedies.of_store("duties run", shell),
             typed=remedies.of_store("duties status", shell),
+            locations=locations,
+            counting=f"{remedies.of_store('copies status', shell)} --locations --source '{remedies.WHY}'",
         )
         return Read(page, now)
 
@@ -90,6 +97,27 @@ def _group(coordinator: SourceCoordinator, group: ToldGroup) -> DutyGroupView:
         duties=[_duty(each) for each in group.duties],
         offers=[_run_now(coordinator, group)] if group.may_run_now else [],
     )
+
+
+def _locations(coordinator: SourceCoordinator, draining: Collection[str]) -> tuple[list[LocationView], list[Trouble]]:
+    """Return where copies may lie, and why that cannot be read: two documents, and no look at any location."""
+    said = partial(coordinator.documents.newest, source=everybody(coordinator.partition_prefix))
+    try:
+        sites, lost = sites_of(said(LOCATIONS)), lost_of(said(LOST_LOCATIONS))
+    except InvalidInputError as error:
+        return [], [Trouble(f"Where copies may lie cannot be read. {error}", "No copy is made.", person=True)]
+    return [
+        LocationView(
+            name=site.name,
+            tier=site.tier,
+            root=site.root,
+            capacity=site.capacity,
+            draining=site.name in draining,
+            lost_since=lost[site.name].since if site.name in lost else None,
+            why=lost[site.name].why if site.name in lost else "",
+        )
+        for site in sites
+    ], []
 
 
 def _duty(duty: ToldDuty) -> DutyView:

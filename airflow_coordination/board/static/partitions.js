@@ -3,6 +3,7 @@
 
 import { Branches } from "./branches.js";
 import { Dataset, Datasets, DatasetsOf } from "./datasets.js";
+import { Duties } from "./duties.js";
 import { Tiles } from "./map.js";
 import { Owners } from "./owners.js";
 import { Problem, To, at, h, visible } from "./parts.js";
@@ -31,7 +32,7 @@ const nameOf = (source) =>
   source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
 
 const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, map: Tiles, datasets: DatasetsOf, branches: Branches });
-const OF_ALL = Object.assign(Object.create(null), { datasets: Datasets });
+const OF_ALL = Object.assign(Object.create(null), { datasets: Datasets, duties: Duties });
 
 function Board({ dagId: dag }) {
   const [parameters] = useSearchParams();

@@ -100,10 +100,11 @@ export function Read({ data, error, children, ...times }) {
   return h(Fragment, null, error && h(Problem, { login: error.login }, error.message), data && children(data, times));
 }
 
-export function Rows({ heads, rows }) {
+/** A table; one with a `label` can be scrolled by keys where it is wider than its place. */
+export function Rows({ heads, rows, label = undefined }) {
   return h(
     Box,
-    { overflowX: "auto" },
+    { overflowX: "auto", ...(label ? { role: "region", "aria-label": label, tabIndex: 0 } : {}) },
     h(
       Table.Root,
       { size: "sm", striped: true },

@@ -15,9 +15,10 @@ const COUNTING = 1000; // and while some have never been counted
 const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : OVERVIEW);
 
 export function Overview({ place: { dag } }) {
-  return h(Read, useLive("sources", { dag }, pace), ({ stores }, { served }) => {
+  return h(Read, useLive("sources", { dag }, pace), ({ stores, duties }, { served }) => {
     const shown = stores.filter(({ problem, sources }) => !dag || problem || sources.length);
-    return h(Stack, { gap: 6 }, shown.map((store) => h(Store, { key: store.connection, store, served })),
+    return h(Stack, { gap: 6 }, duties && !dag && h(Text, null, h(To, { to: at({ view: "duties" }) }, "DUTIES"), " What happens by itself in all sources, and its configuration."),
+      shown.map((store) => h(Store, { key: store.connection, store, served })),
       !shown.some(({ sources }) => sources.length) && h(Empty, null, dag
         ? "This DAG has no source. A CreatePartitionsOperator registers its source for its DAG."
         : "There is no source that belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."));

@@ -5,7 +5,7 @@ The command line and the board say the same, from one request for at most twenty
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -14,6 +14,7 @@ from typing import Final
 from airflow_coordination.duties.configuring import read_config
 from airflow_coordination.duties.groups.state import GROUP, PAUSED, GroupState, Result
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.input_errors import InvalidInputError, ProgressStateError
 from airflow_coordination.values.status import PartitionStatus
@@ -161,11 +162,13 @@ class Told:
     :param groups: those that somebody should look at first, otherwise by name.
     :param more: whether there are more than were read.
     :param troubles: what somebody should look at.
+    :param config: what the next runs read; the default where it cannot be read, which is among ``troubles`` then.
     """
 
     groups: Sequence[ToldGroup]
     more: bool
     troubles: Sequence[Trouble]
+    config: DynamicConfig
 
 
 def look(coordinator: SourceCoordinator, now: datetime) -> Told:
@@ -180,8 +183,9 @@ def look(coordinator: SourceCoordinator, now: datetime) -> Told:
     leaders = {each.key: each.owner for each in reversed(past)}
     groups = [told(each, now, leaders.get(each.key)) for each in found[:MOST_GROUPS]]
     groups.sort(key=lambda each: (not each.troubled, each.name))
-    troubles = [*_held_back(coordinator), *(trouble for each in groups for trouble in each.troubles)]
-    return Told(groups=groups, more=len(found) > MOST_GROUPS, troubles=troubles)
+    config, held_back = _held_back(coordinator)
+    troubles = [*held_back, *(trouble for each in groups for trouble in each.troubles)]
+    return Told(groups=groups, more=len(found) > MOST_GROUPS, troubles=troubles, config=config)
 
 
 def told(partition: Partition, now: datetime, last_leader: str | None = None) -> ToldGroup:
@@ -270,14 +274,14 @@ def told_duty(name: str, result: Result) -> ToldDuty:
     )
 
 
-def _held_back(coordinator: SourceCoordinator) -> Iterator[Trouble]:
-    """Yield what the configuration holds back: all that happens by itself."""
+def _held_back(coordinator: SourceCoordinator) -> tuple[DynamicConfig, list[Trouble]]:
+    """Return the configuration, and how it holds back all that happens by itself."""
     try:
         configured = read_config(coordinator)
     except InvalidInputError as error:
         said = f"No duty does anything: the configuration cannot be read. {error}"
-        yield Trouble(said, "Nothing, until its document is written anew.", person=True)
-        return
-    if configured.config.pause_coordination:
-        said = f"No duty does anything: {configured.author} has set pauseCoordination ({configured.comment})."
-        yield Trouble(said, "Nothing, until somebody sets pauseCoordination to false.", person=True)
+        return DynamicConfig(), [Trouble(said, "Nothing, until its document is written anew.", person=True)]
+    if not configured.config.pause_coordination:
+        return configured.config, []
+    said = f"No duty does anything: {configured.author} has set pauseCoordination ({configured.comment})."
+    return configured.config, [Trouble(said, "Nothing, until somebody sets pauseCoordination to false.", person=True)]

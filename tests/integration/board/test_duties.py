@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import nullcontext
 from datetime import timedelta
 
@@ -12,8 +13,9 @@ from airflow_coordination.duties.configuring import read_config, set_config
 from airflow_coordination.duties.groups.round import Ran
 from airflow_coordination.duties.groups.running import Group, GroupRunner
 from airflow_coordination.duties.groups.told import NEVER_RUN, NOTHING_LOST
+from airflow_coordination.outputs.copies.locations import set_locations
 from airflow_coordination.planning.duties.configuration import KEYS
-from airflow_coordination.protocol.beside.documents import CONFIGURATION
+from airflow_coordination.protocol.beside.documents import CONFIGURATION, LOCATIONS, LOST_LOCATIONS
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.names import everybody
 from tests.integration.board.conftest import OURS
@@ -238,6 +240,27 @@ def test_a_corrupt_configuration_is_said_and_never_taken_for_the_default(admin, 
     assert len(page["groups"]) == 2
 
 
+def test_locations_are_listed_with_what_is_lost_and_what_is_draining(admin, runner, tmp_path):
+    assert read(admin, "duties")["locations"] == []
+    sites = [{"name": name, "root": f"file://{tmp_path}/{name}", "tier": "hot", "capacity": 1000} for name in "ab"]
+    set_locations(runner.duties, json.dumps(sites), "ana", "w")
+    set_config(runner.duties, {"decommissioningNodes": ["b"]}, "ana", "w")
+    said = json.dumps({"a": ["2026-11-25T03:00:00+00:00", "no marker"]})
+    runner.duties.documents.change(LOST_LOCATIONS, lambda _: said, "runRules", "lost", everybody(None))
+    page = read(admin, "duties")
+    lost, draining = page["locations"]
+    assert (lost["name"], lost["lost_since"], lost["why"]) == ("a", "2026-11-25T03:00:00Z", "no marker")
+    assert (draining["name"], draining["draining"], draining["lost_since"]) == ("b", True, None)
+    assert page["counting"] == "airflow coordination copies status --locations --source '…'"
+
+
+def test_locations_that_cannot_be_read_hide_no_group(admin, led):
+    led.duties.documents.change(LOCATIONS, lambda _: "{", "ana", "by hand", everybody(None))
+    page = read(admin, "duties")
+    assert page["troubles"][-1]["sentence"].startswith("Where copies may lie cannot be read. ")
+    assert len(page["groups"]) == 2
+
+
 class Counting(ForwardingStore):
     """A store that counts what it is asked."""
 
@@ -253,7 +276,7 @@ class Counting(ForwardingStore):
 @pytest.mark.parametrize(
     ("path", "asked"),
     [
-        ("duties", ["document", "history", "now", "page"]),
+        ("duties", ["document", "document", "document", "history", "now", "page"]),
         ("config", ["document_history", "document_history", "now"]),
         ("config/history", ["document_history", "document_history", "now"]),
     ],

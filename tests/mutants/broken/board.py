@@ -174,4 +174,46 @@ MUTANTS = (
         "people: more partitions are said to be meant than are",
         _monitoring("test_selection.py::test_a_state_with_more_to_it_is_not_counted_by_index"),
     ),
+    Mutant(
+        "duties are the DAG's that runs them",
+        "board.visibility",
+        "frozenset() if split_source(identifier)[1] in _OF_ALL else dags_of(facts)",
+        "dags_of(facts)",
+        "who may read the DAG that runs duties sees what they did in all sources",
+        _board("test_access.py::test_no_list_partition_or_audit_of_another_route_shows_them"),
+    ),
+    Mutant(
+        "duties are everybody's",
+        "board.visibility",
+        "if connection not in connections() or not sees_all(user):",
+        "if connection not in connections():",
+        "everybody configures the duties of all sources",
+        _board("test_access.py::test_duties_and_their_configuration_are_theirs_who_may_edit_all"),
+    ),
+    Mutant(
+        "a change writes over what was set meanwhile",
+        "board.duties.acting",
+        "done = set_config(coordinator, asked.changes, by, asked.why, asked.seen)",
+        "done = set_config(coordinator, asked.changes, by, asked.why)",
+        "of two who configure the same key the first is undone and not told",
+        _board("test_duties.py::test_what_somebody_else_has_set_meanwhile_is_not_written_over"),
+    ),
+    Mutant(
+        "a corrupt group hides all",
+        "duties.groups.told",
+        "except (AttributeError, TypeError, ValueError, OverflowError) as error:",
+        "except OverflowError as error:",
+        "one group that cannot be read keeps people from seeing the others",
+        Tested("tests/unit/duties/groups/test_told.py::test_a_group_that_cannot_be_read_hides_no_other"),
+    ),
+    Mutant(
+        "nobody is told of a stopped coordinator",
+        "duties.groups.told",
+        "now - expected > max(state.period, _A_MOMENT)",
+        "now - expected > 100 * max(state.period, _A_MOMENT)",
+        "duties do not run for days and the page says that all is well",
+        Tested(
+            "tests/unit/duties/groups/test_told.py::test_a_stopped_coordinator_is_told_when_a_whole_period_has_passed"
+        ),
+    ),
 )
