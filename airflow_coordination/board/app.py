@@ -44,6 +44,7 @@ from airflow_coordination.board.showing import purging
 from airflow_coordination.board.showing.models import (
     PurgeDryRunRequest,
     PurgeDryRunResult,
+    RulesPage,
     ViewChangeRequest,
     ViewChangeResult,
     ViewDryRunRequest,
@@ -51,6 +52,7 @@ from airflow_coordination.board.showing.models import (
     ViewPage,
 )
 from airflow_coordination.board.showing.reading import view_page
+from airflow_coordination.board.showing.rules import rules_page
 from airflow_coordination.board.source_models import SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
@@ -179,6 +181,12 @@ def view(
 ) -> ViewPage:
     """Return what readers see of a source: its branches, and what is hidden of its datasets."""
     return _timed(response, view_page(user, store, source, dataset))
+
+
+@routes.get(f"{API}/rules")
+def rules(response: Response, user: User, store: Store, source: Source, dataset: Annotated[str, Query()]) -> RulesPage:
+    """Return the rules that decide about a dataset, in their order."""
+    return _timed(response, rules_page(user, store, source, dataset))
 
 
 @routes.get(f"{API}/duties")

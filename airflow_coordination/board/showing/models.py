@@ -88,6 +88,29 @@ class ViewPage(BaseModel):
     typed: str
 
 
+class RuleView(BaseModel):
+    """A rule, as people find it: its place, its type, and what it is for; ``own``: it is of the dataset itself.
+
+    ``copies`` says how many each tier has, of a rule that loads.
+    """
+
+    named: str
+    own: bool
+    drops: bool
+    copies: dict[str, int]
+
+
+class RulesPage(BaseModel):
+    """The rules that decide about a dataset, the first that fits first: its own, then those of all datasets.
+
+    ``version`` is that of its own, absent where it has none. ``typed`` prints these as Druid's JSON.
+    """
+
+    rules: list[RuleView]
+    version: int | None
+    typed: str
+
+
 class ViewDryRunRequest(Sent):
     """A dry run of a change of what readers see: of a branch by its number, or of an interval of a dataset."""
 

@@ -11,6 +11,7 @@ import pytest
 
 from airflow_coordination.board import visibility
 from airflow_coordination.board.showing.counting import MANY, BranchCounter
+from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
@@ -284,3 +285,25 @@ def test_counts_of_a_large_branch_are_kept_for_a_while(store):
     large.number = MANY - 1
     assert {counter.counts(large, "s", 8).completed for _ in range(3)} == {1}
     assert large.asked == [7, 8, 8, 8]
+
+
+def test_the_rules_of_a_dataset_stand_before_those_of_all(flights, get, counting):
+    assert get("rules", dataset="clean")["rules"] == [
+        {"named": "default rule 1, loadForever", "own": False, "drops": False, "copies": {"_default_tier": 2}}
+    ]
+    hot = '[{"type": "loadByPeriod", "period": "P1Y", "tieredReplicants": {"hot": 1}}, {"type": "dropForever"}]'
+    set_rules(flights, "clean", hot, "ana", "only a year")
+    counting.asked.clear()
+    page = get("rules", dataset="clean")
+    assert [each["named"] for each in page["rules"]] == [
+        "rule 1, loadByPeriod P1Y",
+        "rule 2, dropForever",
+        "default rule 1, loadForever",
+    ]
+    assert [(each["own"], each["drops"], each["copies"]) for each in page["rules"][:2]] == [
+        (True, False, {"hot": 1}),
+        (True, True, {}),
+    ]
+    assert (page["version"], page["typed"]) == (1, "airflow coordination rules get --source flights --dataset clean")
+    assert not {"heads", "page", "get"} & set(counting.asked)
+    get("rules", status=422, dataset="~1~clean")
