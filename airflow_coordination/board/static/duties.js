@@ -64,7 +64,7 @@ function Group({ group, here, now }) {
 
 const State = ({ state }) => h(Badge, { colorPalette: colourOf(state), variant: "subtle" }, visible(state));
 
-const seconds = (number) => (number < 10 ? `${number.toFixed(1)} s` : ago(number));
+const seconds = (number) => (number < 0.1 ? "< 0.1 s" : number < 10 ? `${number.toFixed(1)} s` : ago(number));
 
 /** The last runs as marks, the newest last: one with a failed duty stands out by height and colour. */
 const Runs = ({ runs }) => h(Box, { as: "span", display: "inline-flex", gap: "2px", alignItems: "end", height: "14px", role: "img",
