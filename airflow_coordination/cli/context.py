@@ -72,7 +72,7 @@ class CommandContext:
         airflow: Callable[[], AirflowPlaces] = places_without_airflow,
         settings: Callable[[], Settings] = settings_without_airflow,
     ) -> None:
-        self._opening, self._settings = opening, settings
+        self._opening, self.settings = opening, settings
         self.look_around = look_around
         self.airflow = airflow
 
@@ -101,7 +101,7 @@ class CommandContext:
 
     def newcomer(self, source: str, partition_prefix: str | None) -> SourceCoordinator:
         """Return a coordinator for a source that the store need not know."""
-        return SourceCoordinator(self.store, source, account(), partition_prefix, settings=self._settings())
+        return SourceCoordinator(self.store, source, account(), partition_prefix, settings=self.settings())
 
 
 def account() -> str:

@@ -16,6 +16,7 @@ from airflow_coordination.duties.groups.round import GroupDuty
 from airflow_coordination.duties.groups.running import Group
 from airflow_coordination.duties.groups.stats import CollectStats
 from airflow_coordination.duties.properties import read_duties
+from airflow_coordination.duties.watching.losses import WatchLosses
 from airflow_coordination.planning.duties.groups import Duties, DutyGroup
 from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.values.input_errors import SettingsError
@@ -36,6 +37,7 @@ BUILT_IN: Final[Mapping[str, Callable[[], GroupDuty]]] = {
         KillAudit,
         KillRules,
         KillCompactionConfig,
+        WatchLosses,
     )
 }
 

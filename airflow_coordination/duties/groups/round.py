@@ -20,6 +20,7 @@ from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import ALL, UPKEEP, everybody, holds_partitions, split_source
+from airflow_coordination.values.settings import Settings
 
 Answer = TypeVar("Answer")
 
@@ -60,6 +61,7 @@ class Cluster:
     :param metrics: where counts of leases go.
     :param dry_run: look, and change nothing.
     :param said: the documents of all sources as they were when the run began; they are read where that is left out.
+    :param grace: ``reassign_grace`` of those who work on the sources.
     """
 
     store: PartitionStore
@@ -75,6 +77,7 @@ class Cluster:
     metrics: Metrics | None = None
     dry_run: bool = False
     said: Mapping[str, Document] | None = None
+    grace: timedelta = timedelta(0)
 
     @cached_property
     def documents(self) -> Mapping[str, Document]:
@@ -103,7 +106,8 @@ class Cluster:
 
     def coordinator(self, source: str) -> SourceCoordinator:
         """Return a coordinator of a source, in the name of who runs the group."""
-        return SourceCoordinator(self.store, source, self.owner, self.prefix, metrics=self.metrics)
+        settings = Settings(reassign_grace=self.grace)
+        return SourceCoordinator(self.store, source, self.owner, self.prefix, settings=settings, metrics=self.metrics)
 
     @cached_property
     def known(self) -> frozenset[str]:

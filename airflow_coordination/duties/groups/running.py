@@ -85,7 +85,7 @@ class GroupRunner:
     :param margins: what the purge leaves alone; ``None`` where it is off.
     :param output_root: where blocks are published; ``None`` where nobody has said so.
     :param only: the names of the sources that are served; ``None`` for all.
-    :param settings: of the group's lease; its timeout above all.
+    :param settings: of the group's lease; its timeout above all. Its grace is that of who works on the sources.
     :param metrics: where counts go: gauges ``coordination.<Druid's name>``, if it has any.
     :param clock: of this process, for how long things take.
     """
@@ -104,7 +104,9 @@ class GroupRunner:
         metrics: Metrics | None = None,
         clock: Clock | None = None,
     ) -> None:
-        never_parked = replace(settings or Settings(), max_failures=_NO_LIMIT, max_lost_leases=_NO_LIMIT)
+        settings = settings or Settings()
+        self._grace = settings.reassign_grace  # of those who are watched: who leads a group is followed without one
+        never_parked = replace(settings, max_failures=_NO_LIMIT, max_lost_leases=_NO_LIMIT, reassign_grace=timedelta(0))
         self.store, self._prefix, self._metrics = store, agreed_prefix(store.partition_prefix, prefix), metrics
         self.duties = SourceCoordinator(
             store, DUTIES, owner, prefix, settings=never_parked, metrics=metrics, clock=clock
@@ -198,6 +200,7 @@ class GroupRunner:
             only=self._only,
             metrics=self._metrics,
             dry_run=dry_run,
+            grace=self._grace,
         )
 
     def _each(

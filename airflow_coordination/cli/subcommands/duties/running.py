@@ -74,6 +74,7 @@ def _runner(context: CommandContext, args: Namespace, duties: Duties | None = No
         only=getattr(args, "source", None),
         start_delay=duties.start_delay if duties else START_DELAY,
         margins=duties.margins if duties else None,
+        settings=context.settings(),
     )
 
 
