@@ -61,6 +61,15 @@ def change_document(at: Place) -> Steps:
     changed(at, EMPTY.text + " ")
 
 
+@operation("forget old versions of documents, of one there is one")
+def forget_versions(at: Place) -> Steps:
+    changed(at)
+    changed(at, EMPTY.text + " ")
+    now = at.store.now()
+    yield
+    assert there(parts_of(at.store).documents).forget_versions(source(at), VIEW, now) == 1
+
+
 @operation("reset a partition into a branch")
 def reset_into_branch(at: Place) -> Steps:
     at.c.create_partitions(["a"])
