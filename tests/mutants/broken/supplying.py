@@ -63,7 +63,7 @@ MUTANTS = (
     Mutant(
         "global state is parked",
         "leases.participant",
-        "            self.settings if source_id == self.source_id else never_parked,\n",
+        "            self.settings if source_id == self.source_id else internal,\n",
         "            self.settings,\n",
         "L4: a source whose suppliers die often gets no more partitions",
     ),
