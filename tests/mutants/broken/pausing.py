@@ -19,6 +19,22 @@ MUTANTS = (
         _kit("sqlite.py::TestSqlite", "x12_nothing_is_acquired"),
     ),
     Mutant(
+        "a pause in SQL never ends by itself",
+        "stores.sql.columns",
+        "coalesce(pause_until_op <> pause_op OR pause_until > {now}, TRUE)",
+        "coalesce(TRUE, {now} > 0)",
+        "X12: a source stays paused although its pause has an end",
+        _kit("sqlite.py::TestSqlite", "x12_a_pause_with_an_end_ends_by_the_store_s_clock"),
+    ),
+    Mutant(
+        "the same dead leases hold a source back again",
+        "duties.watching.losses",
+        "(not pause.at or since > pause.at)",
+        "(pause or since)",
+        "L1: a source is paused again and again for owners that never come back",
+        Tested("tests/unit/duties/watching/test_losses.py::test_the_same_dead_leases_hold_it_back_once"),
+    ),
+    Mutant(
         "a pause in memory forgets the order",
         "stores.in_memory",
         "        if source.pause(now).paused:\n            return None",

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
@@ -17,6 +17,7 @@ from airflow_coordination.testing.cases.reading import Fields, refuse
 from airflow_coordination.testing.clock import START, FakeClock
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.hints import decode_hint
+from airflow_coordination.values.settings import Settings
 
 _AT: Final = re.compile(r"t0(?:\+(\d{1,9}))?", re.ASCII)
 _OWNS: Final = re.compile(r"worker (\w+) owns ([\w,]+)", re.ASCII)
@@ -28,7 +29,10 @@ _LIFETIME: Final = re.compile(r"lifetime (\d{1,9})", re.ASCII)
 
 
 class _World:
-    """Workers of one source whose leases last for the lifetime, as their last renewal was before they were lost."""
+    """Workers of one source whose leases last for the lifetime, as their last renewal was before they were lost.
+
+    A third of it is their ownership timeout, and the rest their grace.
+    """
 
     def __init__(self, lifetime: timedelta) -> None:
         self.clock, self.lifetime = FakeClock(), lifetime
@@ -41,8 +45,10 @@ class _World:
         self.clock.advance(moment - self.clock.now())
 
     def worker(self, name: str) -> SourceCoordinator:
-        settings: dict[str, Any] = {"source": "cases", "owner": name, "ownership_timeout": self.lifetime}
-        return self._workers.setdefault(name, SourceCoordinator(self._store, **settings))
+        late = self.lifetime / 3
+        settings = Settings(ownership_timeout=late, reassign_grace=self.lifetime - late)
+        made = SourceCoordinator(self._store, "cases", name, settings=settings, clock=self.clock)
+        return self._workers.setdefault(name, made)
 
     def owns(self, name: str, keys: str) -> None:
         self.worker(name).create_partitions(keys.split(","))
