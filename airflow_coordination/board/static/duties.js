@@ -76,7 +76,7 @@ const Result = ({ outcome, fails }) => h(Badge, { colorPalette: colourOf(outcome
   fails > 1 ? `failed ${fails} × in a row` : visible(outcome));
 
 const Did = ({ said, outcome, counts, warnings }) => h(Box, { minWidth: "20ch" },
-  h(Text, { wordBreak: "break-word", ...(outcome === "failed" ? { color: "fg.error", fontFamily: "mono", fontSize: "sm" } : {}) }, visible(said)),
+  h(Text, { wordBreak: "break-word", ...(outcome === "failed" ? { fontFamily: "mono", fontSize: "sm" } : {}) }, visible(said)),
   warnings.map((warning) => h(Text, { key: warning, wordBreak: "break-word" }, `Warning: ${visible(warning)}`)),
   Object.keys(counts).length > 0 && h(Text, { color: "fg.muted", fontSize: "sm", wordBreak: "break-word" },
     Object.entries(counts).map(([name, number]) => `${visible(name)} ${number.toLocaleString()}`).join(", ")));
@@ -119,7 +119,7 @@ function Locations({ locations, counting, now }) {
   if (!locations?.length) return null;
   return h(Box, { as: "section", "aria-label": "Locations", borderWidth: 1, borderRadius: "md", p: 3 }, h(Heading, { size: "sm", mb: 2 }, "Locations of copies"),
     h(Rows, { label: "Locations", heads: ["Name", "Tier", "Capacity", "State"], rows: locations.map((one) => [one.name, h(Text, { as: "span", title: visible(one.root) }, visible(one.name)),
-      visible(one.tier), bytes(one.capacity), one.lost_since ? h(Text, { color: "fg.error" }, "lost ", h(When, { at: one.lost_since, now }), `: ${visible(one.why)}`)
+      visible(one.tier), bytes(one.capacity), one.lost_since ? h(Text, { fontWeight: "bold" }, "lost ", h(When, { at: one.lost_since, now }), `: ${visible(one.why)}`)
         : one.draining ? "draining" : "there"]) }),
     h(Command, { label: "How full they are, and where each chunk lies:", text: counting }));
 }
