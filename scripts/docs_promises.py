@@ -43,6 +43,7 @@ PROMISES = {
     "S23": "Nothing that a reader, a restore or a roll back can still show is deleted before its margins, by the"
     " store's clock.",
     "S24": "Ingest and reading go on when no duty ever runs.",
+    "S25": "A leader of duties that wakes up late changes nothing that the new one would not allow.",
     "S26": "The accounting counts what accepted saves and endings stand for, each record once, and nothing else.",
     "S27": "What follows an ending (`then=`) or a parking (`on_parked`) is done at least once, and never without it.",
     "S28": "A healthy lease is stolen only by who has asked for that very tenure, and after the time that it gave.",

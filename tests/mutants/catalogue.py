@@ -21,6 +21,7 @@ from tests.mutants.broken import (
     explaining,
     families,
     following,
+    groups,
     keeping,
     kinesis,
     looked_at,
@@ -78,6 +79,7 @@ _TABLES = (
     copies,
     families,
     following,
+    groups,
     wanting,
 )
 

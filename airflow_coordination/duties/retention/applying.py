@@ -6,12 +6,13 @@ datasets of a source, and every reader sees it at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_coordination.duties.retention.ruled import Ruled, rules_of
+from airflow_coordination.duties.retention.ruled import Ruled, rules_of_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.viewing.documents import MOST_TRIES
 from airflow_coordination.outputs.enabling import check_branches_enabled
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import newest_pages, read_view
@@ -94,22 +95,37 @@ def apply_rules(
     if not dry_run:
         check_branches_enabled(coordinator.store)
     wanted = datasets_of(coordinator) if datasets is None else sorted(set(datasets))
-    rules = {dataset: rules_of(coordinator, dataset) for dataset in wanted}
-    found: list[Applied] = []
-
-    def changed(view: View) -> View:
-        found.clear()
-        after, now = view, coordinator.store.now()
-        for dataset, its in rules.items():
-            after, applied = _applied(coordinator, dataset, its, after, now)
-            found.append(applied)
-        return after
-
+    run = _Run(coordinator, wanted)
     if dry_run:
-        changed(read_view(coordinator.store, identifier_of(coordinator)))
-    else:
-        coordinator.documents.change_view(changed, by, why)
-    return found
+        run.changed(read_view(coordinator.store, identifier_of(coordinator)))
+        return run.applied
+    for _ in range(MOST_TRIES):
+        coordinator.documents.change_view(run.changed, by, why)
+        if rules_of_each(coordinator, wanted) == run.rules:
+            break
+    return run.applied
+
+
+class _Run:
+    """One application: what is read and decided for each try to change the view.
+
+    Rules are read after the view, and once more when it was changed. So who sleeps in between, and wakes up when others
+    have long set other rules, applies those before it goes on (promise S25).
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, datasets: Sequence[str]) -> None:
+        self._coordinator, self._datasets = coordinator, datasets
+        self.rules: dict[str, Ruled] = {}
+        self.applied: list[Applied] = []
+
+    def changed(self, view: View) -> View:
+        """Return the view that rules make of this one."""
+        self.rules, self.applied = rules_of_each(self._coordinator, self._datasets), []
+        after, now = view, self._coordinator.store.now()
+        for dataset, its in self.rules.items():
+            after, applied = _applied(self._coordinator, dataset, its, after, now)
+            self.applied.append(applied)
+        return after
 
 
 def datasets_of(coordinator: SourceCoordinator) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -62,14 +62,32 @@ class Ruled:
 def rules_of(coordinator: SourceCoordinator, dataset: str) -> Ruled:
     """Return the rules of a dataset; two reads.
 
-    :raises InvalidKeyError: when no user's dataset has that name.
+    :raises InvalidKeyError: when no user's dataset has such a name.
     :raises InvalidInputError: when a document is corrupt: it is never taken for an empty one.
     """
-    document = coordinator.documents.newest(rules_document(dataset))
-    own = read_document(document)
+    return rules_of_each(coordinator, [dataset])[dataset]
+
+
+def rules_of_each(coordinator: SourceCoordinator, datasets: Iterable[str]) -> dict[str, Ruled]:
+    """Return the rules of some datasets by their names; two reads for all of them.
+
+    :raises InvalidKeyError: when no user's dataset has such a name.
+    :raises InvalidInputError: when a document is corrupt: it is never taken for an empty one.
+    """
+    names = {dataset: rules_document(dataset) for dataset in datasets}
+    if len(names) == 1:
+        [name] = names.values()
+        said = {name: coordinator.documents.newest(name)}
+    else:
+        said = {each.name: each for each in coordinator.documents.all()}
     default = coordinator.documents.newest(DEFAULT_RULES, everybody(coordinator.partition_prefix))
-    rules = (*own, *(KEEP if default is None else read_document(default)))
-    return Ruled(rules, len(own), document.version if document else None)
+    last = KEEP if default is None else read_document(default)
+    found = {}
+    for dataset, name in names.items():
+        document = said.get(name)
+        own = read_document(document)
+        found[dataset] = Ruled((*own, *last), len(own), document.version if document else None)
+    return found
 
 
 def read_document(document: Document | None) -> Sequence[Rule]:

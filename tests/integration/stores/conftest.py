@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -22,6 +23,7 @@ from airflow_coordination.stores.sql.queue import UsedUp
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.settings import Settings
+from tests.engines.postgres import fresh_database
 
 SOURCE = "flights|PARTITION"
 
@@ -76,3 +78,15 @@ def postgres_store(postgres_store_url: str) -> Iterator[SqlStore]:
     assert isinstance(store, SqlStore)
     yield store
     store.close()
+
+
+@pytest.fixture
+def empty_again(postgres_cluster: str, postgres_template: str) -> Iterator[Callable[[], str]]:
+    """Makes databases that are set up as stores; the one before is gone then."""
+    with ExitStack() as databases:
+
+        def make() -> str:
+            databases.close()
+            return databases.enter_context(fresh_database(postgres_cluster, postgres_template))
+
+        yield make

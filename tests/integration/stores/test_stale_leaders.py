@@ -1,0 +1,237 @@
+"""A leader that is stopped before any call of its run, and goes on when others have long led, changes nothing (S25)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from airflow_coordination.duties.compaction.configured import set_compaction
+from airflow_coordination.duties.configuring import set_config
+from airflow_coordination.duties.groups.compacting import CompactSegments
+from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
+from airflow_coordination.duties.groups.hiding import RunRules
+from airflow_coordination.duties.groups.round import GroupDuty
+from airflow_coordination.duties.groups.running import Group, GroupRunner
+from airflow_coordination.duties.retention.hiding import hide, restore
+from airflow_coordination.duties.retention.ruled import set_rules
+from airflow_coordination.planning.periods import Period
+from airflow_coordination.planning.unused.deleting import Margins
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.stores import open_store
+from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
+from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.values.errors import PartitionNotOwnedError
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.times import SystemClock
+from tests.backfills import Month
+from tests.simulation.dynamodb.engine import Engine as SimulatedEngine
+from tests.unit.duties.compaction.made import work as merge
+from tests.upkeep import DATASET
+
+pytestmark = pytest.mark.slow
+T = TypeVar("T")
+WHO = ("ana", "why")
+AT_ONCE = Margins(duration_to_retain=Period(), buffer=Period(), i_know=True)
+DROP_FIRST = '[{"type": "dropByInterval", "interval": "2013-01-01/P1D"}, {"type": "loadForever"}]'
+KEEP_ALL = '[{"type": "loadForever"}]'
+SKIP_NOTHING = '{"granularitySpec": {"segmentGranularity": "MONTH"}, "skipOffsetFromLatest": "P0D"}'
+FIRST = "2013-01-01/P1D"
+OLD = {f"2013-01-0{day} old" for day in (1, 2, 3)}
+Step = Callable[[Month], object]
+
+
+class Sleeping(ForwardingStore):
+    """A store whose caller is stopped before one of its calls, while something else happens.
+
+    :param at: the number of that call.
+    """
+
+    def __init__(self, store: PartitionStore, at: int, meanwhile: Callable[[], object]) -> None:
+        super().__init__(store)
+        self.calls: list[str] = []
+        self._at, self._meanwhile = at, meanwhile
+
+    def forward(self, name: str, call: Callable[[], T]) -> T:
+        self.calls.append(name)
+        if len(self.calls) == self._at:
+            self._meanwhile()
+        return call()
+
+
+class Coordination:
+    """A month under duties.
+
+    :param month: on a store of its own.
+    :param duty: what its group has.
+    """
+
+    def __init__(self, month: Month, duty: GroupDuty) -> None:
+        self.month = month
+        self._group = Group(name="G", period=Period(0).rest, duties=[duty], arguments={"killStalePending": NO_MARGIN})
+
+    def lead(self, store: PartitionStore, owner: str) -> None:
+        """Run the group once."""
+        GroupRunner(
+            store,
+            owner,
+            start_delay=Period(0).rest,
+            margins=AT_ONCE,
+            output_root=str(self.month.root),
+        ).run(self._group)
+
+    def lead_late(self, at: int, meanwhile: Callable[[], object]) -> list[str]:
+        """Run it as one that is stopped before a call, until others have led; return its calls."""
+
+        def others() -> None:
+            found = GroupRunner(self.month.store, "a person").duties
+            seen = found.partition("group|G")
+            if seen is not None and seen.owner == "late":
+                found.people.release("group|G", "ana", "it sleeps")
+            meanwhile()
+            self.lead(self.month.store, "new")
+
+        sleeping = Sleeping(self.month.store, at, others)
+        with suppress(PartitionNotOwnedError):  # unless it slept before it led, or when it had ended
+            self.lead(sleeping, "late")
+        return sleeping.calls
+
+
+NO_MARGIN = {"olderThan": "PT0S"}
+
+
+def _on_sqlite(request: pytest.FixtureRequest, place: Path) -> PartitionStore:
+    store = open_store(f"sqlite:///{place}/store.db")
+    store.setup()
+    return store
+
+
+def _on_postgresql(request: pytest.FixtureRequest, place: Path) -> PartitionStore:
+    return open_store(request.getfixturevalue("empty_again")())
+
+
+def _on_dynamodb(request: pytest.FixtureRequest, place: Path) -> PartitionStore:
+    """Return a store on the engine in this process, which is compared with DynamoDB Local by requests."""
+    engine = SimulatedEngine(SystemClock().now)
+    store = DynamoDBStore(DynamoDBOptions(table_name="any", billing_mode="on_demand"), client=lambda _: engine)
+    store.setup()
+    return store
+
+
+STORES = {"sqlite": _on_sqlite, "postgresql": _on_postgresql, "dynamodb": _on_dynamodb}
+
+
+@pytest.fixture(
+    params=[
+        "dynamodb",
+        pytest.param("sqlite", marks=pytest.mark.long),
+        pytest.param("postgresql", marks=[pytest.mark.postgres, pytest.mark.long]),
+    ]
+)
+def new_month(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[], Month]]:
+    """Makes months, each on a source and an output root of its own, on one store: no run sees those before it."""
+    made: list[PartitionStore] = []
+
+    def make() -> Month:
+        place = tmp_path / str(len(made))
+        place.mkdir()
+        store = STORES[request.param](request, place)
+        made.append(store)
+        month = Month(store, place)
+        month.c.supplying.register_dag("ingest")
+        month.filled(1, 2, 3)
+        set_config(month.c, {"millisToWaitBeforeDeleting": 0}, *WHO)
+        return month
+
+    yield make
+    for store in made:
+        store.close()
+
+
+def every_stop(new_month: Callable[[], Month], duty: GroupDuty, before: Step, meanwhile: Step, check: Step) -> int:
+    """Stop a leader before each of its calls in turn, and check what is there when it has gone on and ended."""
+    at = 0
+    while True:
+        at += 1
+        month = new_month()
+        before(month)
+        calls = Coordination(month, duty).lead_late(at, lambda month=month: meanwhile(month))
+        if len(calls) < at:
+            return at - 1
+        check(month)
+
+
+def test_s25_rules_that_were_changed_while_it_slept_are_applied_and_not_those_it_has_read(new_month) -> None:
+    stops = every_stop(
+        new_month,
+        RunRules(),
+        lambda month: set_rules(month.c, DATASET, DROP_FIRST, *WHO),
+        lambda month: set_rules(month.c, DATASET, KEEP_ALL, *WHO),
+        lambda month: _equal(set(month.read()), OLD),
+    )
+    assert stops > 8
+
+
+def test_s25_what_was_restored_while_it_slept_is_not_purged(new_month) -> None:
+    restored: list[bool] = []
+
+    def try_to_restore(month: Month) -> None:
+        try:
+            restore(month.c, DATASET, FIRST, *WHO)
+            restored.append(True)
+        except InvalidInputError:  # it was marked before: nobody can restore it
+            restored.append(False)
+
+    def check(month: Month) -> None:
+        _equal(set(month.read()), OLD if restored[-1] else OLD - {"2013-01-01 old"})
+
+    def hidden(month: Month) -> None:
+        restored.append(False)
+        hide(month.c, DATASET, FIRST, *WHO)
+
+    stops = every_stop(new_month, KillUnused(), hidden, try_to_restore, check)
+    assert stops > 8
+    assert {True, False} <= set(restored)
+
+
+def test_s25_what_was_published_while_it_slept_is_not_collected(new_month) -> None:
+    def publish_again(month: Month) -> None:
+        month.c.people.reset("2013-01-01", *WHO)
+        month.work("2013-01-01", ["2013-01-01 new"], interval=FIRST)
+
+    def check(month: Month) -> None:
+        assert {line.removesuffix(" new").removesuffix(" old") for line in month.read()} == {
+            line.removesuffix(" old") for line in OLD
+        }
+
+    assert every_stop(new_month, KillStalePending(), publish_again, publish_again, check) > 8
+
+
+def test_s25_groups_that_were_merged_while_it_slept_are_not_merged_twice(new_month) -> None:
+    def check(month: Month) -> None:
+        merge(month)
+        _equal(set(month.read()), OLD)
+        for group in month.groups().looking.each():
+            assert len(month.groups().history(group.key)) == 1, "it was merged once"
+
+    def plan_and_merge(month: Month) -> None:
+        Coordination(month, CompactSegments()).lead(month.store, "another")
+        merge(month)
+
+    assert (
+        every_stop(
+            new_month,
+            CompactSegments(),
+            lambda month: set_compaction(month.c, DATASET, SKIP_NOTHING, *WHO),
+            plan_and_merge,
+            check,
+        )
+        > 8
+    )
+
+
+def _equal(one: Any, other: Any) -> None:
+    assert one == other

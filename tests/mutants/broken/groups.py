@@ -1,0 +1,118 @@
+"""Mutants of groups of duties: who runs them, when, what each is told, and what a late leader does."""
+
+from __future__ import annotations
+
+from tests.mutants.mutant import Mutant, Tested
+
+_RUNNING, _STATE, _MARKS = "duties.groups.running", "duties.groups.state", "duties.groups.marks"
+_DELETING, _HIDING, _TOGETHER = "duties.groups.deleting", "duties.groups.hiding", "duties.compaction.together"
+
+_LATE = "test_s25_rules_that_were_changed_while_it_slept_are_applied_and_not_those_it_has_read[dynamodb]"
+
+
+def _run(test: str) -> Tested:
+    return Tested(f"tests/unit/duties/groups/test_running.py::{test}")
+
+
+def _duty(test: str) -> Tested:
+    return Tested(f"tests/unit/duties/groups/test_built_in.py::{test}")
+
+
+MUTANTS = (
+    Mutant(
+        "a late leader applies the rules that it has read",
+        "duties.retention.applying",
+        "        if rules_of_each(coordinator, wanted) == run.rules:\n",
+        "        if run.rules is not None:\n",
+        "S25: who wakes up hides what newer rules keep",
+        Tested("tests/integration/stores/test_stale_leaders.py::" + _LATE),
+    ),
+    Mutant(
+        "a group is parked",
+        _RUNNING,
+        "max_failures=_NO_LIMIT, max_lost_leases=_NO_LIMIT)",
+        "max_lost_leases=_NO_LIMIT)",
+        "duties that failed five times never run again",
+        _run("test_where_all_duties_fail_the_group_has_failed_and_is_never_parked"),
+    ),
+    Mutant(
+        "a new group does not wait",
+        _RUNNING,
+        "        if lease.partition.progress_state is None and self._start_delay:\n",
+        "        if lease.partition.progress_state is None and not self._start_delay:\n",
+        "a scheduler that has just come acts before it knows anything",
+        _run("test_before_its_first_run_a_group_waits_for_the_start_delay"),
+    ),
+    Mutant(
+        "a run must not come too early",
+        _RUNNING,
+        "group.period - early - after.took",
+        "group.period - after.took",
+        "a schedule of the same period misses every other run",
+        _run("test_a_group_is_run_once_in_its_period_whoever_asks"),
+    ),
+    Mutant(
+        "a pause is not looked for",
+        _RUNNING,
+        "            paused = cluster.config.pause_coordination\n",
+        "            paused = False\n",
+        "duties work while people have paused them",
+        _run("test_while_paused_no_duty_is_run_and_the_period_goes_on"),
+    ),
+    Mutant(
+        "a duty that fails forgets",
+        _STATE,
+        "error=text, took=took,",
+        "error=text, left=None, took=took,",
+        "after one error everything is looked at again",
+        _run("test_what_a_duty_has_left_stays_when_it_fails"),
+    ),
+    Mutant(
+        "after a break a leader has led all the time",
+        _STATE,
+        "        return now if self.led_since is None or lost else self.led_since\n",
+        "        return self.led_since or now\n",
+        "who has just come deletes at once",
+        _run("test_who_comes_after_a_long_break_has_led_since_now"),
+    ),
+    Mutant(
+        "time alone changes nothing",
+        _MARKS,
+        "seen != self.seen or now >= self.until",
+        "seen != self.seen",
+        "what rules drop by its age is never hidden",
+        _duty("test_rules_are_applied_again_when_something_is_new"),
+    ),
+    Mutant(
+        "what deletes does not wait",
+        _DELETING,
+        "    if led < round.config.wait_before_deleting and not round.dry_run:\n",
+        "    if led < timedelta(0) and not round.dry_run:\n",
+        "who has just come deletes at once",
+        _duty("test_nothing_is_deleted_before_the_group_was_led_for_long_enough"),
+    ),
+    Mutant(
+        "the list of what may be deleted is not looked at",
+        _DELETING,
+        "if round.config.may_delete_of(coordinator.source, each)]",
+        "if each]",
+        "what nobody has allowed is deleted",
+        _duty("test_the_purge_leaves_datasets_that_are_not_in_the_list"),
+    ),
+    Mutant(
+        "a dry run of rules hides",
+        _HIDING,
+        "apply_rules(coordinator, by=RunRules.name, why=_WHY, dry_run=dry_run)",
+        "apply_rules(coordinator, by=RunRules.name, why=_WHY)",
+        "a look changes what readers see",
+        _duty("test_a_dry_run_of_rules_changes_nothing"),
+    ),
+    Mutant(
+        "each source has slots of its own",
+        _TOGETHER,
+        "    return Counter(taken)\n",
+        "    return Counter({planner: len(row) for planner in prepared})\n",
+        "compaction takes as many workers as there are sources",
+        _duty("test_compaction_begins_with_the_newest_of_all_sources"),
+    ),
+)
