@@ -154,6 +154,7 @@ TIMERS = (
     Constant("How long what has finished stays at least (`clean_after`)", "protocol.hierarchy", "CLEAN_AFTER"),
     Constant("From one plan of compaction to the next (`period`)", "duties.compaction.planner", "PERIOD"),
     Constant("Duties: before the first run of a group (`startDelay`)", "duties.groups.running", "START_DELAY"),
+    Constant("Documents: an old version stays at least", "leases.viewing.documents", "LEAST_KEPT"),
     Constant("A group whose chunk a branch has: until it looks again", "spark.upkeep", "LOCKED_FOR"),
     Constant("A group that is held: between two renewals", "spark.upkeep", "ATTENTIVE", SECONDS),
     Constant("After so long a plan looks at everything, whatever is new", "duties.compaction.remembered", "A_DAY"),

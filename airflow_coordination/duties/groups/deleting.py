@@ -11,15 +11,17 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.duties.groups.round import Ran, Round
+from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.duties.retention.applying import datasets_of
 from airflow_coordination.duties.retention.purge import Purged, purge, to_purge
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.copies.collecting import collect_copies
+from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.periods import Period, parse_period
 from airflow_coordination.planning.unused.deleting import Margins, is_due
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import compose_merged
 from airflow_coordination.values.times import from_micros, to_micros
 
 A_DAY: Final = "P1D"
@@ -108,10 +110,10 @@ class KillStalePending:
         margin, done = _fixed(round, "olderThan", A_DAY), dict[str, Collected]()
 
         def collect_one(coordinator: SourceCoordinator) -> bool:
-            if root is not None:
-                done[coordinator.source] = collect(
+            for name in _collected_of(coordinator) if root is not None else ():
+                done[name] = collect(
                     coordinator.store,
-                    coordinator.source,
+                    name,
                     root,
                     older_than=margin,
                     dry_run=round.dry_run,
@@ -123,6 +125,12 @@ class KillStalePending:
 
         ran = _in_turn(round, collect_one, lambda: _collected(done))
         return ran if root is not None else _without_root(ran)
+
+
+def _collected_of(coordinator: SourceCoordinator) -> list[str]:
+    """Return the source, and that of what was merged of it, where its name can be one."""
+    mergeable = compose_merged(coordinator.source, coordinator.partition_prefix) is not None
+    return [coordinator.source, *([merged_source(coordinator.source)] if mergeable else [])]
 
 
 def _without_root(ran: Ran) -> Ran:
@@ -159,13 +167,16 @@ def _in_turn(round: Round, one: Callable[[SourceCoordinator], bool], told: Calla
         return replace(told(), said=said, idle=True)
     period, before = _fixed(round, "period", A_DAY), _times(round.remembered)
     now: dict[str, datetime] = {}
-    for coordinator in round.sources:
+
+    def if_due(coordinator: SourceCoordinator) -> None:
         last = before.get(coordinator.source)
         if last is not None and not round.dry_run and not is_due(last, period, round.now):
             now[coordinator.source] = last
         elif one(coordinator):
             now[coordinator.source] = round.now
-    return replace(told(), left={source: to_micros(at) for source, at in now.items()})
+
+    errors = in_each(round.sources, if_due)
+    return replace(told(), left={source: to_micros(at) for source, at in now.items()}, errors=errors)
 
 
 def _times(remembered: Any) -> dict[str, datetime]:

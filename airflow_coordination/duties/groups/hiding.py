@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from airflow_coordination.duties.copies.group import load_copies
 from airflow_coordination.duties.groups.marks import Marks, digest, seen_once
-from airflow_coordination.duties.groups.round import Ran, Round
+from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW
@@ -36,10 +36,7 @@ class RunRules:
     name: ClassVar[str] = "runRules"
 
     def run(self, round: Round) -> Ran:
-        """Apply them source by source.
-
-        :raises InvalidInputError: when rules or a view are corrupt; the sources before it are done.
-        """
+        """Apply them source by source; what keeps it from one, such as corrupt rules, keeps it from no other."""
         before = round.remembered if isinstance(round.remembered, Mapping) else {}
         hidden = self._hide(replace(round, remembered=before.get(_HIDING)))
         loaded = load_copies(replace(round, remembered=before.get(_LOADING)))
@@ -49,24 +46,29 @@ class RunRules:
             warnings=(*hidden.warnings, *loaded.warnings),
             left={_HIDING: hidden.left, _LOADING: loaded.left},
             idle=hidden.idle and loaded.idle,
+            errors=(*hidden.errors, *loaded.errors),
         )
 
     def _hide(self, round: Round) -> Ran:
         marks, applied, told = Marks(round.remembered), dict[str, list[Applied]](), list[str]()
         default = _default_version(round)
-        for coordinator in round.sources:
+
+        def hide(coordinator: SourceCoordinator) -> None:
             history, said = seen_once(round.cluster, coordinator)
             seen = None if history is None else _digest(history, said, default)
-            if marks.is_news(coordinator.source, seen, round.now):
-                found, refused = _apply(coordinator, dry_run=round.dry_run)
-                if refused:
-                    told.append(refused)
-                    continue
-                applied[coordinator.source] = found
-                if history is not None and not round.dry_run:
-                    marks.put(coordinator.source, _after(history, said, default, found), round.now, _until(found))
+            if not marks.is_news(coordinator.source, seen, round.now):
+                return
+            found, refused = _apply(coordinator, dry_run=round.dry_run)
+            if refused:
+                told.append(refused)
+                return
+            applied[coordinator.source] = found
+            if history is not None and not round.dry_run:
+                marks.put(coordinator.source, _after(history, said, default, found), round.now, _until(found))
+
+        errors = in_each(round.sources, hide)
         ran = _ran(applied, marks, dry_run=round.dry_run)
-        return replace(ran, warnings=(*told, *ran.warnings)) if told else ran
+        return replace(ran, warnings=(*told, *ran.warnings), errors=errors)
 
 
 def _apply(coordinator: SourceCoordinator, *, dry_run: bool) -> tuple[list[Applied], str]:

@@ -18,7 +18,6 @@ from airflow_coordination.duties.groups.stats import CollectStats
 from airflow_coordination.duties.properties import read_duties
 from airflow_coordination.duties.watching.losses import WatchLosses
 from airflow_coordination.planning.duties.groups import Duties, DutyGroup
-from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import check_known
 
@@ -67,9 +66,6 @@ def named(duties: Duties, name: str) -> DutyGroup:
     return found[name]
 
 
-_COMING: Final = frozenset(DUTIES) - frozenset(BUILT_IN)
-
-
 def resolved(group: DutyGroup, own: Iterable[GroupDuty] = ()) -> Group:
     """Return a group with its duties made.
 
@@ -77,7 +73,7 @@ def resolved(group: DutyGroup, own: Iterable[GroupDuty] = ()) -> Group:
     :raises SettingsError: when there is no such duty, or what a package says is none.
     """
     given = {duty.name: duty for duty in own}
-    duties = [given[name] if name in given else _made(name, group.name) for name in group.duties if name not in _COMING]
+    duties = [given[name] if name in given else _made(name, group.name) for name in group.duties]
     return Group(name=group.name, period=group.period, duties=duties, arguments=group.arguments)
 
 

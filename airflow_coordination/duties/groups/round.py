@@ -7,18 +7,20 @@ newer one would not allow (promise S25).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from airflow_coordination.duties.duty import ENDS_ALL
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.names import ALL, UPKEEP, everybody, holds_partitions, split_source
 from airflow_coordination.values.settings import Settings
 
@@ -35,6 +37,7 @@ class Ran:
     :param warnings: what somebody should look at.
     :param left: what the duty wants to be told in the next run, as a JSON value; ``None``: what it was told in this.
     :param idle: whether there was nothing to do.
+    :param errors: why it could not be done in some sources, while it was in others: the duty has failed then.
     """
 
     said: str
@@ -42,6 +45,24 @@ class Ran:
     warnings: tuple[str, ...] = ()
     left: Any = None
     idle: bool = False
+    errors: tuple[str, ...] = ()
+
+
+def in_each(sources: Iterable[SourceCoordinator], do: Callable[[SourceCoordinator], object]) -> tuple[str, ...]:
+    """Do something in each source, whatever becomes of it in the others; return why it could not be done, by source.
+
+    :raises StoreUnavailableError: when the store is silent: it would be in the next source, too; and so with the others
+        of :data:`~.duty.ENDS_ALL`.
+    """
+    errors = []
+    for coordinator in sources:
+        try:
+            do(coordinator)
+        except ENDS_ALL:
+            raise
+        except CoordinationError as error:
+            errors.append(f"{coordinator.source}: {type(error).__name__}: {error}")
+    return tuple(errors)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,7 +47,10 @@ class Result:
 
     def after(self, ran: Ran, took: timedelta) -> Result:
         """Return what became of it when it has run once more."""
+        error = storable("; ".join(ran.errors))[:MOST_SAID] or None
         return Result(
+            error=error,
+            fails=self.fails + 1 if error else 0,
             said=storable(ran.said)[:MOST_SAID],
             counts=ran.counts,
             warnings=tuple(storable(each)[:MOST_SAID] for each in ran.warnings[:MOST_WARNINGS]),

@@ -30,8 +30,8 @@ MUTANTS = (
     Mutant(
         "a group is parked",
         _RUNNING,
-        "max_failures=_NO_LIMIT, max_lost_leases=_NO_LIMIT)",
-        "max_lost_leases=_NO_LIMIT)",
+        "max_failures=_NO_LIMIT, max_lost_leases=_NO_LIMIT, ",
+        "max_lost_leases=_NO_LIMIT, ",
         "duties that failed five times never run again",
         _run("test_where_all_duties_fail_the_group_has_failed_and_is_never_parked"),
     ),

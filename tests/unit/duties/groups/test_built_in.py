@@ -16,7 +16,7 @@ from airflow_coordination.duties.groups.round import Cluster, GroupDuty, Ran, Ro
 from airflow_coordination.duties.groups.stats import CollectStats
 from airflow_coordination.duties.retention.hiding import hide
 from airflow_coordination.duties.retention.ruled import set_rules
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import Block, SourceCoordinator
 from airflow_coordination.planning.compaction.configuration import by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.planning.duties.configuration import DynamicConfig
@@ -137,6 +137,22 @@ def test_rules_that_say_nothing_of_a_partition_are_a_warning(month):
     set_rules(month.c, None, "[]", *WHO)
     found = Scheduler(month, RunRules()).run()
     assert found.warnings == (f"no rule applies to 1 partition(s) of {SOURCE}/{DATASET}: they are left as they are",)
+
+
+def test_corrupt_rules_of_one_source_keep_no_other_from_being_served(month, tmp_path):
+    month.filled(1, 2)
+    rules(month, KEEP_2013_LATE)
+    broken = SourceCoordinator(month.store, "a broken one", "me")
+    broken.supplying.register_dag("a_dag")
+    broken.create_partitions(["k"])
+    broken.complete(broken.acquire_partition("k"), [Block(DATASET, "file:///nowhere/_manifest.json", "0" * 64, rows=1)])
+    broken.documents.change(f"rules/{DATASET}", lambda _: "{", *WHO)
+    scheduler = Scheduler(month, RunRules())
+    found = scheduler.run()
+    assert len(found.errors) == 1
+    assert found.errors[0].startswith("a broken one: InvalidInputError")
+    assert found.counts["segment/hidden/count"] == 1
+    assert scheduler.run().counts["segment/hidden/count"] == 0, "the other one is remembered"
 
 
 def test_the_purge_is_off_by_default(month):

@@ -142,6 +142,16 @@ def test_a_duty_that_fails_keeps_none_of_the_others_and_is_counted(world):
     assert world.metrics.gauges["coordination.coordinator.failed.broken"] == 2
 
 
+def test_a_duty_that_could_not_be_done_everywhere_has_failed_and_remembers_the_rest(world):
+    def half(round: Round) -> Ran:
+        return Ran(said="half of it", left={"runs": 7}, errors=("trips: no such thing",))
+
+    found = world.runner().run(group(Noting(does=half))).state
+    assert found.failing == ["noting"]
+    assert found.of("noting").error == "trips: no such thing"
+    assert (found.of("noting").left, found.of("noting").fails) == ({"runs": 7}, 1)
+
+
 def test_what_a_duty_has_left_stays_when_it_fails(world):
     duty = Noting()
     runner = world.runner()
