@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.cli.command import OUTPUT, PREFIX, Command, option
+from airflow_coordination.cli.command import ASKED_FOR, OUTPUT, PREFIX, Command, option
 from airflow_coordination.cli.subcommands.duties import running
 
 DUTIES_COMMANDS: Final = (
@@ -30,5 +30,11 @@ DUTIES_COMMANDS: Final = (
     ),
     Command(
         "status", "What became of the last run of each duty, and when the next one is", running.status, (PREFIX, OUTPUT)
+    ),
+    Command(
+        "forget",
+        "Take a group away that no properties name any more, with what is remembered of it",
+        running.forget,
+        (option("name", help="The group's name"), PREFIX, *ASKED_FOR),
     ),
 )

@@ -43,6 +43,7 @@ class Planned:
     :param moved: those that somebody has changed since they were read; the next run looks again.
     :param rival: who plans at this moment, if it is somebody else.
     :param rival_until: when that lease ends unless it is renewed, by the store's clock.
+    :param error: why it could not be planned, where others were planned with it.
     """
 
     plan: Plan | None = None
@@ -50,6 +51,7 @@ class Planned:
     moved: tuple[str, ...] = ()
     rival: str | None = None
     rival_until: datetime | None = None
+    error: CoordinationError | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,18 @@ first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Final
 
 from airflow_coordination.duties.compaction.plan import Task, busy_in, order
 from airflow_coordination.duties.compaction.planner import Looked, Planned, Planner
 from airflow_coordination.duties.compaction.remembered import Remembered
+from airflow_coordination.duties.duty import ENDS_ALL
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
 from airflow_coordination.planning.compaction.slots import CompactionSlots, first
+from airflow_coordination.values.input_errors import CoordinationError
 
 _ALL: Final = 2**31 - 1
 _NOTHING: Final[Mapping[Planner, Remembered]] = MappingProxyType({})
@@ -34,27 +36,40 @@ def run_together(
     :param planners: of each source, with how its datasets are compacted, by their names.
     :param slots: how many groups of all of them may be claimable or held at once.
     :param remembered: what the last run of a planner has left, where that was read a moment ago.
-    :return: what was done, by source.
-    :raises InvalidInputError: when a configuration is too long for a payload.
-    :raises OutputError: when the manifest of an overlay is missing or was changed.
+    :return: what was done, by source; with its error of a source that cannot be planned, whatever became of the others.
+    :raises StoreUnavailableError: when the store is silent.
     :raises PartitionNotOwnedError: when a planner's lease was lost meanwhile.
     """
-    done: dict[str, Planned] = {}
+    done: dict[str, Planned] = {planner.coordinator.source: Planned() for planner in planners}
     with ExitStack() as leases:
         prepared: dict[Planner, Looked] = {}
+        begins: dict[Planner, list[Task]] = {}
         for planner, configs in planners.items():
-            done[planner.coordinator.source] = Planned()
-            if not planner.is_news(configs, remembered.get(planner)):
-                continue
-            lease = leases.enter_context(planner.leased())
-            if lease is None:
-                done[planner.coordinator.source] = planner.of_rival()
-            elif (read := planner.prepared(lease, configs)) is not None:
-                prepared[planner] = read
-        begin = _shared(prepared, slots)
+            with _noted(done, planner):
+                if not planner.is_news(configs, remembered.get(planner)):
+                    continue
+                lease = leases.enter_context(planner.leased())
+                if lease is None:
+                    done[planner.coordinator.source] = planner.of_rival()
+                elif (read := planner.prepared(lease, configs)) is not None:
+                    begins[planner] = planner.planned(read, _ALL).begins
+                    prepared[planner] = read
+        share = _shared(prepared, begins, slots)
         for planner, read in prepared.items():
-            done[planner.coordinator.source] = planner.carried_out(read, begin[planner])
+            with _noted(done, planner):
+                done[planner.coordinator.source] = planner.carried_out(read, share[planner])
     return done
+
+
+@contextmanager
+def _noted(done: dict[str, Planned], planner: Planner) -> Iterator[None]:
+    """Note what is the matter with one source, unless it would be the matter with the next one, too."""
+    try:
+        yield
+    except ENDS_ALL:
+        raise
+    except CoordinationError as error:
+        done[planner.coordinator.source] = Planned(error=error)
 
 
 def look_together(
@@ -62,17 +77,20 @@ def look_together(
 ) -> dict[str, list[Task]]:
     """Return what :func:`run_together` would make claimable now, by source, and change nothing."""
     looked = {planner: planner.looked(configs) for planner, configs in planners.items()}
-    begin = _shared(looked, slots)
+    begins = {planner: planner.planned(read, _ALL).begins for planner, read in looked.items()}
+    share = _shared(looked, begins, slots)
     return {
-        planner.coordinator.source: planner.planned(read, begin[planner]).begins for planner, read in looked.items()
+        planner.coordinator.source: planner.planned(read, share[planner]).begins for planner, read in looked.items()
     }
 
 
-def _shared(prepared: Mapping[Planner, Looked], slots: CompactionSlots) -> Counter[Planner]:
+def _shared(
+    looked: Mapping[Planner, Looked], begins: Mapping[Planner, Sequence[Task]], slots: CompactionSlots
+) -> Counter[Planner]:
     """Return how many groups of each source begin: each takes the first ones of its own row, which has this order."""
-    row = [(order(task), planner) for planner, read in prepared.items() for task in planner.planned(read, _ALL).begins]
+    row = [(order(task), planner) for planner, tasks in begins.items() for task in tasks]
     row.sort(key=lambda each: (each[0], each[1].coordinator.source))
-    places = sum(read.seen.places for read in prepared.values())
-    busy = sum(busy_in(read.seen) for read in prepared.values())
+    places = sum(read.seen.places for read in looked.values())
+    busy = sum(busy_in(read.seen) for read in looked.values())
     taken, _ = first([(planner, 1) for _, planner in row], slots.available(places, busy))
     return Counter(taken)

@@ -10,12 +10,13 @@ from airflow_coordination.duties.compaction.plan import Plan, State
 from airflow_coordination.duties.compaction.planner import COMPACT, Planned, Planner
 from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.compaction.together import look_together, run_together
-from airflow_coordination.duties.groups.round import Ran, Round
+from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.planning.duties.configuration import NO_LIMIT, DynamicConfig
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import compose_merged
 
 _CAPACITY = "capacity"
 
@@ -33,16 +34,15 @@ class CompactSegments:
     name: ClassVar[str] = COMPACT
 
     def run(self, round: Round) -> Ran:
-        """Plan, and make claimable what begins.
+        """Plan, and make claimable what begins; a source that cannot be planned keeps no other from it.
 
-        :raises InvalidInputError: when a configuration cannot be, or is too long for a payload.
-        :raises OutputError: when the manifest of what is merged is missing or was changed.
+        :raises SettingsError: when the argument is no number.
         """
-        slots, last = _slots(round), _last(round)
-        planners = _planners(last)
+        slots, last = _slots(round), dict[Planner, Remembered]()
+        planners, errors = _planners(round, last)
         if not planners:
             said = "no dataset says how it is compacted"
-            return Ran(said=said, counts=_counts({}, 0), warnings=_notes(round.config), idle=True)
+            return Ran(said=said, counts=_counts({}, 0), warnings=_notes(round.config), idle=True, errors=errors)
         if round.dry_run:
             found = look_together(planners, slots)
             begin = sum(map(len, found.values()))
@@ -50,7 +50,7 @@ class CompactSegments:
                 said=f"would make {begin} group(s) claimable", counts={"compact/task/count": begin}, idle=not begin
             )
         done = run_together(planners, slots, last)
-        return _ran(done, round)
+        return _ran(done, round, errors)
 
 
 def compaction_configs(coordinator: SourceCoordinator) -> list[CompactionConfig]:
@@ -61,17 +61,28 @@ def compaction_configs(coordinator: SourceCoordinator) -> list[CompactionConfig]
     return with_documents(coordinator, Planner(coordinator).remembered().configs())
 
 
-def _last(round: Round) -> dict[Planner, Remembered]:
-    """Return the planner of each source with what its last run has left."""
-    slots, period = _slots(round), round.cluster.period
-    planners = [Planner(coordinator, slots, period) for coordinator in round.sources]
-    return {planner: planner.remembered() for planner in planners}
+def _planners(
+    round: Round, last: dict[Planner, Remembered]
+) -> tuple[dict[Planner, Mapping[str, CompactionConfig]], tuple[str, ...]]:
+    """Return the planners of sources that say how they are compacted, with what they say, and what could not be read.
 
+    A source whose name is too long for one beside it is never merged. Two requests for each of the others.
 
-def _planners(last: Mapping[Planner, Remembered]) -> dict[Planner, Mapping[str, CompactionConfig]]:
-    """Return the planners of sources that say how they are compacted, with what they say; a request each."""
-    found = {planner: with_documents(planner.coordinator, each.configs()) for planner, each in last.items()}
-    return {planner: by_dataset(configs) for planner, configs in found.items() if configs}
+    :param last: is given what the last run of each has left.
+    """
+    slots, found = _slots(round), dict[Planner, Mapping[str, CompactionConfig]]()
+
+    def add(coordinator: SourceCoordinator) -> None:
+        if compose_merged(coordinator.source, coordinator.partition_prefix) is None:
+            return
+        planner = Planner(coordinator, slots, round.cluster.period)
+        last[planner] = planner.remembered()
+        configs = by_dataset(with_documents(coordinator, last[planner].configs()))
+        if configs:
+            found[planner] = configs
+
+    errors = in_each(round.sources, add)
+    return found, errors
 
 
 def _slots(round: Round) -> CompactionSlots:
@@ -86,7 +97,7 @@ def _slots(round: Round) -> CompactionSlots:
     )
 
 
-def _ran(done: Mapping[str, Planned], round: Round) -> Ran:
+def _ran(done: Mapping[str, Planned], round: Round, errors: tuple[str, ...]) -> Ran:
     plans = {source: each.plan for source, each in done.items() if each.plan is not None}
     begun = sum(len(each.begun) for each in done.values())
     rivals = [f"{each.rival} plans {source}" for source, each in done.items() if each.rival is not None]
@@ -99,7 +110,12 @@ def _ran(done: Mapping[str, Planned], round: Round) -> Ran:
     said = f"made {begun} group(s) claimable" if begun else "nothing to begin" if plans else "nothing is new"
     said = "; ".join([said, *rivals])
     warnings = (*failed[:10], *_notes(round.config))
-    return Ran(said=said, counts=_counts(plans, begun), warnings=warnings, idle=not begun)
+    errors += tuple(
+        f"{source}: {type(each.error).__name__}: {each.error}"
+        for source, each in done.items()
+        if each.error is not None
+    )
+    return Ran(said=said, counts=_counts(plans, begun), warnings=warnings, idle=not begun, errors=errors)
 
 
 def _counts(plans: Mapping[str, Plan], begun: int) -> dict[str, int]:

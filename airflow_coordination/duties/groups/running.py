@@ -156,6 +156,14 @@ class GroupRunner:
         """
         self.duties.people.reopen(f"{GROUP}{name}", by, why)
 
+    def forget(self, name: str, by: str, why: str) -> None:
+        """Take a group away that no properties name any more; run again, it begins as a new one.
+
+        :raises PartitionNotFoundError: when nobody has run it.
+        :raises PartitionUpdateError: while somebody leads it.
+        """
+        self.duties.people.delete(f"{GROUP}{name}", by, why)
+
     def _lead(self, group: Group) -> Lease | None:
         key = f"{GROUP}{group.name}"
         lease = self.duties.acquire_partition(key)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.duties.groups.round import Ran, Round
+from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
@@ -159,8 +159,10 @@ class WatchLosses:
         """Look at each source; few requests for each, however many partitions it has."""
         before = round.remembered if isinstance(round.remembered, Mapping) else {}
         config = round.config
-        found = [
-            watch_losses(
+        found: list[Watched] = []
+
+        def watch(coordinator: SourceCoordinator) -> None:
+            watched = watch_losses(
                 coordinator,
                 config.mass_loss_percent,
                 config.mass_loss_hold,
@@ -168,8 +170,9 @@ class WatchLosses:
                 waits_for=_tokens(before.get(coordinator.source)),
                 dry_run=round.dry_run,
             )
-            for coordinator in round.sources
-        ]
+            found.append(watched)
+
+        errors = in_each(round.sources, watch)
         told = [f"{each.source} {each.done}: {each.said}" for each in found if each.done]
         held_back = sum(each.done == "held back" for each in found)
         lost, leases = sum(each.lost for each in found), sum(each.leases for each in found)
@@ -179,6 +182,7 @@ class WatchLosses:
             warnings=tuple(f"{each.source}: {each.said}" for each in found if each.done == "held back"),
             left={each.source: dict(each.waits_for) for each in found if each.waits_for},
             idle=not told,
+            errors=errors,
         )
 
 

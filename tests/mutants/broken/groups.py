@@ -111,7 +111,7 @@ MUTANTS = (
         "each source has slots of its own",
         _TOGETHER,
         "    return Counter(taken)\n",
-        "    return Counter({planner: len(row) for planner in prepared})\n",
+        "    return Counter({planner: len(row) for planner in looked})\n",
         "compaction takes as many workers as there are sources",
         _duty("test_compaction_begins_with_the_newest_of_all_sources"),
     ),

@@ -110,6 +110,22 @@ def test_a_duty_that_fails_is_an_exit_code_and_a_line_of_the_status(duties, mont
     assert "killStalePending of old" in err
 
 
+def test_a_group_that_is_gone_from_the_properties_can_be_forgotten(duties):
+    said = 'druid.coordinator.startDelay=PT0S\ndruid.coordinator.dutyGroups=["old"]\n'
+    said += 'druid.coordinator.old.duties=["collectStats"]\ndruid.coordinator.old.period=PT1H\n'
+    duties("run", "--once", "--group", "old", said=said)
+    assert {row["group"] for row in duties("status")[1]} == {"old"}
+    assert "Did you mean 'old'?" in duties("forget", "odl", "--why", "it is gone", "-y")[2]
+    code, _, err = duties("forget", "old", "--why", "it is gone", "-y")
+    assert (code, "is forgotten" in err) == (0, True)
+    assert duties("status")[1] == []
+
+
+def test_a_warning_is_said_once(duties):
+    _, _, err = duties("run", "--once", "--group", "IndexingServiceDuties")
+    assert err.count("no output root is known") == 1
+
+
 def test_a_group_or_a_file_that_there_is_not_is_named(duties):
     assert "HistoricalManagementDuties" in duties("run", "--once", "--group", "HistoricalManagementDutie")[2]
     code, _, err = duties("run", "--once", "--properties", "/no/such/file")

@@ -16,12 +16,14 @@ from types import FrameType
 
 from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
+from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.duties.groups.registry import configured, named, resolved
 from airflow_coordination.duties.groups.running import START_DELAY, Group, GroupRun, GroupRunner
 from airflow_coordination.duties.groups.serving import serve
 from airflow_coordination.duties.groups.state import Result
 from airflow_coordination.duties.groups.told import Outcome, ToldDuty, ToldGroup, look, told_duty
 from airflow_coordination.planning.duties.groups import Duties
+from airflow_coordination.values.settings import check_known
 from airflow_coordination.values.status import PartitionStatus
 
 
@@ -58,6 +60,19 @@ def status(context: CommandContext, args: Namespace) -> int:
     return int(any(duty.outcome is Outcome.FAILED for group in told.groups for duty in group.duties))
 
 
+def forget(context: CommandContext, args: Namespace) -> None:
+    """Take a group away that no properties name any more, with what is remembered of it.
+
+    :raises SettingsError: when nobody has run it, naming the nearest.
+    :raises PartitionUpdateError: while somebody leads it.
+    """
+    runner = _runner(context, args)
+    check_known([args.name], list(runner.states()), "duties")
+    if agreed(args, f"forget group {args.name}", f"Forget group {args.name}?", context.store):
+        runner.forget(args.name, args.by or account(), args.why)
+        say(f"Done: group {args.name} is forgotten. Run again, it begins as a new one.")
+
+
 def _duties(context: CommandContext, args: Namespace) -> Duties:
     found = configured(args.properties or context.airflow().duties_properties)
     for line in (*found.notes, *found.warnings):
@@ -87,6 +102,7 @@ def _let_go_on(runner: GroupRunner, group: Group, args: Namespace) -> None:
 def _once(run: Callable[[Group], GroupRun], groups: Iterable[Group], args: Namespace) -> int:
     rows: list[Row] = []
     failed = False
+    logging.getLogger("airflow_coordination").addHandler(logging.NullHandler())  # it is all said below
     for group in groups:
         found = run(group)
         _tell(found)

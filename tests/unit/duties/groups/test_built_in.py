@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.duties.compaction.configured import set_compaction
 from airflow_coordination.duties.compaction.planner import Planner
 from airflow_coordination.duties.groups.compacting import CompactSegments
 from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
@@ -17,6 +18,7 @@ from airflow_coordination.duties.groups.stats import CollectStats
 from airflow_coordination.duties.retention.hiding import hide
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import Block, SourceCoordinator
+from airflow_coordination.outputs import OutputError
 from airflow_coordination.planning.compaction.configuration import by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.planning.duties.configuration import DynamicConfig
@@ -282,6 +284,32 @@ def test_where_nothing_is_new_compaction_asks_little(month, two_sources):
     assert found.said == "nothing is new"
     assert len(scheduler.calls) <= MOST_STATEMENTS
     assert "heads" not in scheduler.calls
+
+
+def test_a_source_that_cannot_be_planned_keeps_no_other_from_it(month, two_sources):
+    long = SourceCoordinator(month.store, "l" * 240, "me")
+    long.supplying.register_dag("a_dag")
+    set_compaction(month.c, DATASET, json.dumps({"skipOffsetFromLatest": "P0D"}), *WHO)
+    month.c.documents.change(f"compaction/{DATASET}", lambda _: "{", *WHO)
+    found = Scheduler(month, CompactSegments()).run(capacity="20")
+    assert len(found.errors) == 1
+    assert found.errors[0].startswith(f"{SOURCE}: InvalidInputError")
+    assert list(map(len, begun(two_sources))) == [0, 1], "that of the other source"
+
+
+def test_a_source_whose_overlays_cannot_be_read_keeps_no_other_from_being_planned(month, two_sources, monkeypatch):
+    broken = OutputError("read", "file:///gone", "is missing", "Restore it")
+
+    def missing(planner, lease, configs, *, full=False):
+        if planner.coordinator.source == SOURCE:
+            raise broken
+        return prepared(planner, lease, configs, full=full)
+
+    prepared = Planner.prepared
+    monkeypatch.setattr(Planner, "prepared", missing)
+    found = Scheduler(month, CompactSegments()).run(capacity="20")
+    assert found.errors == (f"{SOURCE}: OutputError: {broken}",)
+    assert list(map(len, begun(two_sources))) == [0, 1]
 
 
 def test_without_a_configuration_there_is_nothing_to_compact(month):
