@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from tests.branching import duties
 from tests.branching.batch import tally
 from tests.branching.broken import RULES
 from tests.merging.virtual import STOPPED
@@ -30,6 +31,16 @@ def test_s12_s22_readers_find_what_counts_while_branches_show_and_intervals_are_
     assert found.faults[STOPPED] >= len(_SEEDS[store])
     if store == "in_memory":
         assert [name for name in _MUST_HAPPEN if not found.counts[name]] == []
+
+
+@pytest.mark.slow
+def test_s25_duties_without_any_lease_between_them_change_nothing_that_they_may_not() -> None:
+    """Two schedulers, killed and stopped; what rules hide and a purge empties is judged as all that people hide."""
+    found = duties.tally("in_memory", range(1, 3))
+    print(f"\n{found}")
+    assert found.broken == [], "see it: tests.branching.duties.tally"
+    wanted = ("partitions hidden by rules", "head records emptied by a duty", "rules set")
+    assert [name for name in wanted if not found.counts[name]] == []
 
 
 @pytest.mark.slow

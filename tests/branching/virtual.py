@@ -90,13 +90,16 @@ class LastOne(Finisher):
         self._setup.documents = tools.documents()
 
 
-def simulate(seed: int, make_store: MakeStore, rule: str | None = None) -> Report:
+def simulate(
+    seed: int, make_store: MakeStore, rule: str | None = None, kind: type[BranchingSetup] = BranchingSetup
+) -> Report:
     """Run one seed on a new store.
 
     :param rule: is left out.
+    :param kind: who takes part.
     """
     with shelf(f"run{seed}") as root, without(rule):
-        setup = BranchingSetup(seed, make_store, root)
+        setup = kind(seed, make_store, root)
         try:
             run_phases(setup, LastOne)
             return _report(seed, setup)

@@ -83,6 +83,11 @@ MESSAGES: list[tuple[CoordinationError, str]] = [
         "Cannot complete partition '2013-01': it runs in branch 7, which was rolled back. Reset it.",
     ),
     (
+        errors.ConfigurationChangedError(("ana has set maxSegmentsToMove from 5 to 10",), 3),
+        "The configuration has changed meanwhile: ana has set maxSegmentsToMove from 5 to 10. Nothing was changed. "
+        "Look at version 3 of it, then say again what you want.",
+    ),
+    (
         errors.OutcomeUnknownError("complete", "connection reset"),
         "It is not known whether complete was applied: connection reset. Nothing can count twice; "
         "the next owner, or `airflow coordination show`, sees what the store holds.",
