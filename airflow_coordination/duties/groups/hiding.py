@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import ClassVar, Final
 
 from airflow_coordination.duties.copies.group import load_copies
+from airflow_coordination.duties.duty import ENDS_ALL
 from airflow_coordination.duties.groups.marks import Marks, digest, seen_once
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 RULES: Final = "rules/"
 _WHY: Final = "the rules, applied by their duty"
@@ -39,7 +40,7 @@ class RunRules:
         """Apply them source by source; what keeps it from one, such as corrupt rules, keeps it from no other."""
         before = round.remembered if isinstance(round.remembered, Mapping) else {}
         hidden = self._hide(replace(round, remembered=before.get(_HIDING)))
-        loaded = load_copies(replace(round, remembered=before.get(_LOADING)))
+        loaded = _loaded(replace(round, remembered=before.get(_LOADING)))
         return Ran(
             said=hidden.said if loaded.idle else f"{hidden.said}; {loaded.said}",
             counts={**hidden.counts, **loaded.counts},
@@ -69,6 +70,17 @@ class RunRules:
         errors = in_each(round.sources, hide)
         ran = _ran(applied, marks, dry_run=round.dry_run)
         return replace(ran, warnings=(*told, *ran.warnings), errors=errors)
+
+
+def _loaded(round: Round) -> Ran:
+    """Ask for copies; what is the matter with them leaves what was hidden as it is."""
+    try:
+        return load_copies(round)
+    except ENDS_ALL:
+        raise
+    except CoordinationError as error:
+        said = f"{type(error).__name__}: {error}"
+        return Ran(said="no copies were asked for", left=round.remembered, errors=(said,))
 
 
 def _apply(coordinator: SourceCoordinator, *, dry_run: bool) -> tuple[list[Applied], str]:

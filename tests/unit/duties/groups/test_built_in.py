@@ -24,8 +24,10 @@ from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.planning.periods import Period
 from airflow_coordination.planning.unused.deleting import Margins
+from airflow_coordination.protocol.beside.documents import LOCATIONS
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.crash import FaultyStore
+from airflow_coordination.values.names import everybody
 from tests.backfills import Month
 from tests.unit.duties.compaction.made import config
 from tests.upkeep import DATASET, SOURCE
@@ -155,6 +157,18 @@ def test_corrupt_rules_of_one_source_keep_no_other_from_being_served(month, tmp_
     assert found.errors[0].startswith("a broken one: InvalidInputError")
     assert found.counts["segment/hidden/count"] == 1
     assert scheduler.run().counts["segment/hidden/count"] == 0, "the other one is remembered"
+
+
+def test_locations_that_are_corrupt_keep_nothing_from_being_hidden(month):
+    month.filled(1, 2)
+    rules(month, KEEP_2013_LATE)
+    month.c.documents.change(LOCATIONS, lambda _: "{", *WHO, source=everybody(None))
+    scheduler = Scheduler(month, RunRules())
+    found = scheduler.run()
+    assert found.counts["segment/hidden/count"] == 1
+    assert len(found.errors) == 1
+    assert "locations" in found.errors[0]
+    assert scheduler.run().counts["segment/hidden/count"] == 0, "it is remembered"
 
 
 def test_the_purge_is_off_by_default(month):
