@@ -159,6 +159,7 @@ def test_a_key_is_changed_by_keyboard_for_a_reason_and_what_was_set_meanwhile_is
     assert read_config(runner.duties).config.balance_threshold == 6
 
 
+@pytest.mark.long
 def test_a_version_is_come_back_to(page: Page, address: str, runner: GroupRunner) -> None:
     page.goto(HERE.format(address))
     page.get_by_role("article", name="Version 1").get_by_role("button", name="Back to this version…").click()
@@ -187,6 +188,7 @@ def test_a_group_is_let_go_on_for_a_reason(page: Page, address: str, runner: Gro
 
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, PHONE], ids=["wide", "phone"])
+@pytest.mark.long
 def test_nothing_keeps_people_from_using_it(page: Page, address: str, colours: str, size: dict[str, int]) -> None:
     """What axe calls serious or critical, in what is ours; and nothing is wider than a phone."""
     page.set_viewport_size(size)  # type: ignore[arg-type]
@@ -215,6 +217,7 @@ def test_who_may_not_edit_all_dags_is_shown_none_of_it(browser: Browser, address
         assert "IndexingServiceDuties" not in viewer.content()
 
 
+@pytest.mark.long
 def test_where_no_group_was_ever_run_it_says_what_starts_them(page: Page, address: str, large: object) -> None:
     page.set_viewport_size({"width": 1280, "height": 800})
     page.goto(f"{address}/plugin/partitions?view=duties&store=large")

@@ -107,6 +107,7 @@ def test_a_duty_that_raises_makes_the_task_red_when_the_others_have_run(run_dag,
     assert group.of("counts").said == "counted"
 
 
+@pytest.mark.long
 def test_while_another_scheduler_leads_the_task_says_who_and_succeeds(run_dag, month):
     from airflow.sdk import DAG
 
@@ -121,6 +122,7 @@ def test_while_another_scheduler_leads_the_task_says_who_and_succeeds(run_dag, m
     assert (state, said["ran"], said["rival"]) == ("success", False, "the other one")
 
 
+@pytest.mark.long
 def test_a_pause_of_all_duties_is_said_and_succeeds(run_dag, month):
     from airflow_coordination.operators.duties import duty_dags
 
@@ -130,6 +132,7 @@ def test_a_pause_of_all_duties_is_said_and_succeeds(run_dag, month):
     assert (state, said["paused"], said["ran"]) == ("success", True, False)
 
 
+@pytest.mark.long
 def test_a_group_that_there_is_not_is_named_with_its_nearest(run_dag, store_url):
     from airflow.sdk import DAG
 

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.compaction import CompactionConfig
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
@@ -97,6 +99,7 @@ class Request:
         return list(file.parent.glob(f"{file.name}*"))
 
 
+@pytest.mark.long
 def test_a_persons_rows_are_gone_after_the_steps_of_the_page(spark, store, store_url, output_root) -> None:
     request = Request(spark, store, store_url, output_root)
     request.flights.create_partitions([PartitionIdentifier(KEY, payload={"for": PERSON}), *DAYS])

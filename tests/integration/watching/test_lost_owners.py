@@ -71,6 +71,7 @@ def owners(tmp_path: Path) -> Iterator[Owners]:
     owners.store.close()
 
 
+@pytest.mark.long
 def test_five_of_eight_are_lost_and_those_that_come_back_keep_their_leases(owners: Owners) -> None:
     eventually(lambda: len(owners.held()) == 8)
     before = owners.held()
