@@ -29,7 +29,7 @@ from airflow_coordination.values.errors import PartitionNotOwnedError, Partition
 from tests.retention import BUFFER, DAY, LONG_AFTER, RETAIN, STORED, Archive
 from tests.share import SHARE
 
-HISTORIES = int(10_000 * SHARE)
+HISTORIES = int((10_000 if SHARE == 1 else 3_000) * SHARE)
 STEPS = 25
 MOST_STOPPED = 3
 KEYS = "abc"
