@@ -16,6 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 SHAPES = {
     "README.md": ("flights", "flights", "done"),
     "docs/tutorial.md": ("sales", "monthly_sales", "done"),
+    "docs/how-to/keep-copies.md": ("copy_flights", "~copies/flights", "none_parked"),
     "docs/how-to/compact.md": ("compact_flights", "~merged/flights", "none_parked"),
     "docs/how-to/drain-many.md": ("events", "events", "done"),
     "docs/how-to/foreign-jobs.md": ("legacy", "legacy", "done"),
@@ -120,6 +121,7 @@ def test_a1_a_documented_dag_is_red_while_a_partition_is_parked(place, source, d
     if place == "dags/replace_a_month.py":
         enabling_of(coordinator.store).enable_branches()
         coordinator.create_partitions(["2013-01"])
+        coordinator.complete(coordinator.acquire_partition("2013-01"))
     if name.startswith("~merged/"):  # what is merged is there
         source(name.removeprefix("~merged/"))
     dag = documented(place)
