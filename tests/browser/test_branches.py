@@ -183,6 +183,9 @@ def test_a_branch_is_published_when_nothing_is_missing_and_rolled_back(
     branch = branch_of(editor)
     expect(branch.get_by_role("button", name="Roll back…")).to_be_visible()
     expect(branch.get_by_role("button", name="Publish…")).to_have_count(0)
+    found = prices.partition(DAYS[24])
+    if found is not None and found.parked:  # unless the test before this one has reset it
+        prices.people.reset(DAYS[24], "ana", "again", branch=1)
     for key in DAYS[24:]:
         publish(prices, key, 12)
     expect(branch).to_contain_text("31 of 31 partitions completed.")

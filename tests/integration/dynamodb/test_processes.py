@@ -121,6 +121,7 @@ SHIFTED = """
         @classmethod
         def utcnow(cls):
             return super().utcnow() + datetime.timedelta(seconds=shift)
+    Shifted.min, Shifted.max = Shifted(1, 1, 1), Shifted(9999, 12, 31, 23, 59, 59, 999999)
     datetime.datetime = Shifted
     from tests.integration.dynamodb.workers import coordinator
     one = coordinator(sys.argv[1], 1)
