@@ -6,11 +6,12 @@ each run looks only once in a period, because looking is dear.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
+from airflow_coordination.duties.configuring import read_config
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.duties.retention.applying import datasets_of
 from airflow_coordination.duties.retention.purge import Purged, purge, to_purge
@@ -67,7 +68,18 @@ def _purge(coordinator: SourceCoordinator, round: Round, margins: Margins) -> Pu
     if round.dry_run:
         found = to_purge(coordinator, chosen)
         return Purged(marked=len(found.marks), emptied=len(found.heads), skipped=found.skipped)
-    return purge(coordinator, chosen, by=round.by, why=_WHY)
+    return purge(coordinator, chosen, by=round.by, why=_WHY, allowed=lambda: _still_allowed(coordinator, datasets))
+
+
+def _still_allowed(coordinator: SourceCoordinator, datasets: Collection[str]) -> Collection[str]:
+    """Return of which datasets anything may go by the configuration of now, one read; of none while it is paused.
+
+    A purge may last, or sleep, until others lead by another configuration, and what it deletes does not come back.
+    """
+    config = read_config(coordinator).config
+    if config.pause_coordination:
+        return ()
+    return [each for each in datasets if config.may_delete_of(coordinator.source, each)]
 
 
 def _purged(done: Mapping[str, Purged], *, dry_run: bool) -> Ran:

@@ -17,7 +17,7 @@ Source: Druid, ``KillUnusedSegments``: off by default, two margins, the oldest f
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from heapq import nsmallest
@@ -31,7 +31,7 @@ from airflow_coordination.planning.periods import FIRST
 from airflow_coordination.planning.unused.deleting import Margins, Unused, deletable
 from airflow_coordination.planning.unused.emptying import Unseen, is_purged, last_change, lies_in, may_show, unseen
 from airflow_coordination.planning.view import changing
-from airflow_coordination.planning.view.showing import branch_of, by_dataset
+from airflow_coordination.planning.view.showing import branch_of, by_dataset, dataset_of
 from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, Hidden, View
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
@@ -97,7 +97,14 @@ def to_purge(coordinator: SourceCoordinator, margins: Margins) -> ToPurge:
     return _Run(coordinator, margins).plan()
 
 
-def purge(coordinator: SourceCoordinator, margins: Margins, *, by: str, why: str) -> Purged:
+def purge(
+    coordinator: SourceCoordinator,
+    margins: Margins,
+    *,
+    by: str,
+    why: str,
+    allowed: Callable[[], Collection[str]] | None = None,
+) -> Purged:
     """Empty head records that nobody will ever see again, the oldest first, after marking what hides them.
 
     :param coordinator: of the source.
@@ -106,10 +113,12 @@ def purge(coordinator: SourceCoordinator, margins: Margins, *, by: str, why: str
         back, need no interval: ``duration_to_retain`` is of no matter to them.
     :param by: who asks for it, kept in the history of the view and, beside who has hidden it, in each audit.
     :param why: the reason.
+    :param allowed: tells of which datasets anything may go still. It is asked before the mark and before each retract,
+        because neither can be taken back (promise S25). All that ``margins`` names where it is left out.
     :raises InvalidInputError: when no dataset is named, nobody or no reason is, or it is a source of upkeep.
     """
     check_said(by, why)
-    run = _Run(coordinator, margins)
+    run = _Run(coordinator, margins, allowed)
     planned = run.plan()
     run.skipped.clear()
     marked = run.mark(planned.marks, by, why)
@@ -122,7 +131,12 @@ def purge(coordinator: SourceCoordinator, margins: Margins, *, by: str, why: str
 class _Run:
     """One run: the time is taken first, then the view is read, then everything else."""
 
-    def __init__(self, coordinator: SourceCoordinator, margins: Margins) -> None:
+    def __init__(
+        self,
+        coordinator: SourceCoordinator,
+        margins: Margins,
+        allowed: Callable[[], Collection[str]] | None = None,
+    ) -> None:
         if not margins.datasets:
             problem = "names none, and nothing is deleted that was not named"
             raise InvalidInputError("datasets", margins.datasets, problem, "Name the datasets of which anything may go")
@@ -130,6 +144,7 @@ class _Run:
             problem = "is of upkeep, of which nothing is hidden"
             raise InvalidInputError("source", coordinator.source, problem, "Name the source that its partitions are of")
         self._datasets = sorted({check_key(name, "dataset", MAX_DATASET_BYTES) for name in margins.datasets})
+        self._allowed = allowed or (lambda: self._datasets)
         self._coordinator, self._store, self._margins = coordinator, coordinator.store, margins
         self._source = identifier_of(coordinator)
         self._now = coordinator.store.now()
@@ -180,13 +195,15 @@ class _Run:
         return bool(deletable([Unused(entry.dataset, entry.since, entry.interval, changed)], self._margins, self._now))
 
     def mark(self, marks: Sequence[Hidden], by: str, why: str) -> int:
-        """Mark intervals as purging where they are still as they were seen; return how many were."""
+        """Mark intervals as purging where they are still as they were seen, and may go; return how many were."""
         marked = 0
 
         def change(view: View) -> View:
             nonlocal marked
-            marked = sum(each in marks for each in view.hidden)
-            return changing.purging(view, marks, self.upto, self._then.shown)
+            may = self._allowed()
+            going = [each for each in marks if each.dataset in may]
+            marked = sum(each in going for each in view.hidden)
+            return changing.purging(view, going, self.upto, self._then.shown)
 
         if marks:
             self._coordinator.documents.change_view(change, by, why)
@@ -246,6 +263,8 @@ class _Run:
         return emptied
 
     def _retract(self, partition: Partition, going: Sequence[Unseen], why: str) -> int:
+        may = self._allowed() if going else ()
+        going = [each for each in going if dataset_of(each.head) in may]
         if not going:
             return 0
         said = "; ".join(dict.fromkeys([*(each.why for each in going), why]))

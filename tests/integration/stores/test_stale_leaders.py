@@ -197,6 +197,47 @@ def test_s25_what_was_restored_while_it_slept_is_not_purged(new_month) -> None:
     assert {True, False} <= set(restored)
 
 
+@pytest.mark.parametrize(
+    "said", [{"killDataSourceWhitelist": ["another"]}, {"pauseCoordination": True}], ids=["whitelist", "pause"]
+)
+def test_s25_what_nobody_may_delete_any_more_stays(new_month, said) -> None:
+    """But for the write that it was about to send when it was stopped: a mark, or a retract, after its last look."""
+    left: list[tuple[int, int]] = []
+    marked: list[int] = []
+    emptied: list[int] = []
+
+    def forbid(month: Month) -> None:
+        set_config(month.c, said, *WHO)
+        left.append((_marked(month), _full(month)))
+
+    def check(month: Month) -> None:
+        marked.append(_marked(month) - left[-1][0])
+        emptied.append(left[-1][1] - _full(month))
+
+    stops = every_stop(new_month, KillUnused(), lambda month: hide(month.c, DATASET, FIRST, *WHO), forbid, check)
+    assert stops > 8
+    assert (marked.count(1), emptied.count(1)) == (1, 1), (marked, emptied)
+    assert {2, 3} == {full for _, full in left}, "it was forbidden before, and after"
+
+
+def test_s25_who_pauses_stops_a_purge_that_runs(new_month) -> None:
+    month = new_month()
+    hide(month.c, DATASET, "2013-01-01/P1M", *WHO)
+    retracts = 0
+
+    class Pausing(ForwardingStore):
+        def forward(self, name: str, call: Callable[[], T]) -> T:
+            nonlocal retracts
+            found = call()
+            retracts += name == "act"
+            if name == "act" and retracts == 1:
+                set_config(month.c, {"pauseCoordination": True}, *WHO)
+            return found
+
+    Coordination(month, KillUnused()).lead(Pausing(month.store), "one")
+    assert (retracts, _full(month)) == (1, 2)
+
+
 def test_s25_what_was_published_while_it_slept_is_not_collected(new_month) -> None:
     def publish_again(month: Month) -> None:
         month.c.people.reset("2013-01-01", *WHO)
@@ -231,6 +272,14 @@ def test_s25_groups_that_were_merged_while_it_slept_are_not_merged_twice(new_mon
         )
         > 8
     )
+
+
+def _full(month: Month) -> int:
+    return sum(bool(head.blocks) for head in month.head_records())
+
+
+def _marked(month: Month) -> int:
+    return sum(each.purging for each in month.c.documents.view().hidden)
 
 
 def _equal(one: Any, other: Any) -> None:

@@ -8,6 +8,7 @@ _RUNNING, _STATE, _MARKS = "duties.groups.running", "duties.groups.state", "duti
 _DELETING, _HIDING, _TOGETHER = "duties.groups.deleting", "duties.groups.hiding", "duties.compaction.together"
 
 _LATE = "test_s25_rules_that_were_changed_while_it_slept_are_applied_and_not_those_it_has_read[dynamodb]"
+_FORBIDDEN = "test_s25_what_nobody_may_delete_any_more_stays[dynamodb-whitelist]"
 
 
 def _run(test: str) -> Tested:
@@ -26,6 +27,30 @@ MUTANTS = (
         "        if run.rules is not None:\n",
         "S25: who wakes up hides what newer rules keep",
         Tested("tests/integration/stores/test_stale_leaders.py::" + _LATE),
+    ),
+    Mutant(
+        "a purge marks what it may not any more",
+        "duties.retention.purge",
+        "            may = self._allowed()\n",
+        "            may = self._datasets\n",
+        "S25: who wakes up marks for good what the configuration of now protects",
+        Tested("tests/integration/stores/test_stale_leaders.py::" + _FORBIDDEN),
+    ),
+    Mutant(
+        "a purge empties what it may not any more",
+        "duties.retention.purge",
+        "        may = self._allowed() if going else ()\n",
+        "        may = self._datasets if going else ()\n",
+        "S25: who wakes up deletes what the configuration of now protects",
+        Tested("tests/integration/stores/test_stale_leaders.py::" + _FORBIDDEN),
+    ),
+    Mutant(
+        "a pause does not stop a purge that runs",
+        _DELETING,
+        "    if config.pause_coordination:\n        return ()\n",
+        "",
+        "people pause what deletes, and it goes on until it is done",
+        Tested("tests/integration/stores/test_stale_leaders.py::test_s25_who_pauses_stops_a_purge_that_runs[dynamodb]"),
     ),
     Mutant(
         "a group is parked",

@@ -136,8 +136,8 @@ MUTANTS = (
     Mutant(
         "a mark names branches by what they say of themselves",
         _PURGE,
-        "            return changing.purging(view, marks, self.upto, self._then.shown)\n",
-        "            return changing.purging(view, marks, self.upto)\n",
+        "            return changing.purging(view, going, self.upto, self._then.shown)\n",
+        "            return changing.purging(view, going, self.upto)\n",
         "S23: what a branch has brought a moment ago goes",
         _beside("test_s23_what_a_branch_brings_between_plan_and_mark_has_its_buffer"),
     ),
