@@ -43,11 +43,16 @@ STORE: Final = option("--store", help="The store's URL, for example sqlite:////v
 OUTPUT: Final = option("-o", "--output", choices=FORMATS, default="table", help="Output format (default: table)")
 PREFIX: Final = option("--partition-prefix", help="The deployment's partition prefix, if it has one")
 SOURCE: Final = option("--source", required=True, help="The source's name")
+BY: Final = option("--by", help="Who does it (default: the account you are logged in with)")
+YES: Final = option("-y", "--yes", action="store_true", help="Do not ask")
+NEWEST: Final = option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)")
+VERSIONS: Final = (NEWEST, option("--interval", help="Only those set in it, such as 2026-11/P1M"), OUTPUT)
+"""Of who looks which versions of a document there are."""
 ASKED_FOR: Final = (
     option("--why", required=True, help="The reason, kept in the audit"),
-    option("--by", help="Who does it (default: the account you are logged in with)"),
+    BY,
     option("--dry-run", action="store_true", help="Show what would happen and change nothing"),
-    option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
     OUTPUT,
 )
 """Of what a person changes."""

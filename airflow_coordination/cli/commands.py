@@ -6,8 +6,8 @@ from typing import Final
 
 from airflow_coordination.cli.branch_commands import BRANCHES_COMMANDS
 from airflow_coordination.cli.command import ASKED_FOR as _ASKED_FOR
+from airflow_coordination.cli.command import BY, NEWEST, OUTPUT, PREFIX, SOURCE, YES, Command
 from airflow_coordination.cli.command import NAMED as _NAMED
-from airflow_coordination.cli.command import OUTPUT, PREFIX, SOURCE, Command
 from airflow_coordination.cli.command import option as _option
 from airflow_coordination.cli.compaction_commands import COMPACTION_COMMANDS
 from airflow_coordination.cli.config_commands import CONFIG_COMMANDS
@@ -104,9 +104,9 @@ _PURGE: Final = (
     PREFIX,
     _option("--completed-before", required=True, help="2026-01-31, a time with its zone, or an age: 90d"),
     _option("--why", required=True, help="The reason, kept in the history of each partition"),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    BY,
     _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
 )
 _CLEANUP: Final = (
     SOURCE,
@@ -114,9 +114,9 @@ _CLEANUP: Final = (
     _option("--clean-after", default="1d", metavar="AGE", help="How long each stays at least: 36h, 2d (default: 1d)"),
     _option("--gone", action="append", default=[], metavar="KEY", help="Its source knows it no more; may be repeated"),
     _option("--why", help="The reason, kept in the audit of each partition (default: what has made it go)"),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    BY,
     _option("--dry-run", action="store_true", help="Say what would go and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
 )
 _FINISH: Final = (
     SOURCE,
@@ -127,7 +127,7 @@ _FINISH: Final = (
     _option("--by", help="With --forget: who does it (default: the account you are logged in with)"),
     _option("--dry-run", action="store_true", help="Print what is left and change nothing"),
     _option("--options-from", help="An environment variable with options of Kafka's client, as a JSON object"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
     OUTPUT,
 )
 _IMPORT_KCL: Final = (
@@ -146,9 +146,9 @@ _IMPORT_KCL: Final = (
         metavar="SECONDS",
         help="So long no lease may move: the KCL's failoverTimeMillis (default: 10)",
     ),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    BY,
     _option("--dry-run", action="store_true", help="Say what would be taken over, and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
 )
 _COLLECT: Final = (
     SOURCE,
@@ -162,7 +162,7 @@ _COLLECT: Final = (
     ),
     _option("--keep-originals", action="store_true", help="Leave also what was merged, where outputs are enabled"),
     _option("--dry-run", action="store_true", help="Count what would go and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
     OUTPUT,
 )
 _SET_INTERVAL: Final = (
@@ -174,9 +174,9 @@ _SET_INTERVAL: Final = (
     _option("--key", help="The partition key"),
     _option("--replace", action="store_true", help="Also of those that have one"),
     _option("--why", required=True, help="The reason, kept in the audit"),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    BY,
     _option("--dry-run", action="store_true", help="Show what would be set and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
     OUTPUT,
 )
 _DATASET: Final = _option("--dataset", required=True, help="The dataset")
@@ -186,7 +186,7 @@ _HIDE: Final = (
     _DATASET,
     _option("interval", help="Such as 2013-01/P1M: what lies in it"),
     _option("--why", help="With --yes: the reason, kept in the history"),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    BY,
     _option("-y", "--yes", action="store_true", help="Do it; without, it is only shown"),
     OUTPUT,
 )
@@ -200,7 +200,7 @@ _PURGE_OUTPUTS: Final = (
     _option("--most", type=int, default=100, help="At most so many head records, the oldest first (default: 100)"),
     _option("--i-know", action="store_true", help="Allow a buffer of no time, within which nothing can be taken back"),
     _option("--why", help="With --yes: the reason, kept in the history and the audit"),
-    _option("--by", help="Who does it (default: the account you are logged in with)"),
+    BY,
     _option("--dry-run", action="store_true", help="Show which files would go; so it does without --yes, too"),
     _option("-y", "--yes", action="store_true", help="Do it; without, it is only shown"),
     OUTPUT,
@@ -212,7 +212,7 @@ _ENABLE: Final = (
         help="outputs: what was merged may go. branches: there may be branches and hidden intervals, too",
     ),
     _option("--dry-run", action="store_true", help="Say what is in the way, and change nothing"),
-    _option("-y", "--yes", action="store_true", help="Do not ask"),
+    YES,
 )
 _WATCH: Final = (
     SOURCE,
@@ -220,7 +220,7 @@ _WATCH: Final = (
     _option("--interval", type=float, default=2.0, help="Seconds between two looks (default: 2)"),
     _option("--looks", type=int, help="Leave after so many looks (default: when nothing is left to do)"),
 )
-_NEW_ID: Final = (_option("-y", "--yes", action="store_true", help="Do not ask"),)
+_NEW_ID: Final = (YES,)
 
 _DOCTOR: Final = (
     _option("--role", choices=("owner", *roles.ROLES), default="worker", help="Whose permissions (default: worker)"),
@@ -331,9 +331,9 @@ COMMANDS: Final = (
         moving.import_source,
         (
             _option("file", help="The file that export wrote"),
-            _option("--by", help="Who does it (default: the account you are logged in with)"),
+            BY,
             _option("--dry-run", action="store_true", help="Check the file and change nothing"),
-            _option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
         ),
     ),
     Command(
@@ -396,7 +396,7 @@ OUTPUTS_COMMANDS: Final = (
         "history",
         "Who has changed what readers see of a source, when and why",
         timeline.history,
-        (*_NAMED, _option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)")),
+        (*_NAMED, NEWEST),
     ),
 )
 GROUPS: Final = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.cli.command import NAMED, OUTPUT, PREFIX, SOURCE, Command, option
+from airflow_coordination.cli.command import BY, NAMED, PREFIX, SOURCE, VERSIONS, YES, Command, option
 from airflow_coordination.cli.subcommands import compaction
 from airflow_coordination.cli.subcommands.duties import compaction_config
 
@@ -27,7 +27,7 @@ COMPACTION_COMMANDS: Final = (
             option("--max-slots", type=int, help="At most so many groups claimable or held at once"),
             option("--capacity", type=int, help="How many leases all workers can hold (default: those alive say so)"),
             option("--dry-run", action="store_true", help="Show what would begin and change nothing"),
-            option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
         ),
     ),
     Command(
@@ -53,9 +53,9 @@ COMPACTION_COMMANDS: Final = (
             *_WHOSE,
             option("file", help="Druid's JSON, an object; - for standard input"),
             option("--why", required=True, help="The reason, kept in its history"),
-            option("--by", help="Who does it (default: the account you are logged in with)"),
+            BY,
             option("--dry-run", action="store_true", help="Look whether it can be, and change nothing"),
-            option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
         ),
     ),
     Command(
@@ -64,9 +64,7 @@ COMPACTION_COMMANDS: Final = (
         compaction_config.history,
         (
             *_WHOSE,
-            option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)"),
-            option("--interval", help="Only those set in it, such as 2026-11/P1M"),
-            OUTPUT,
+            *VERSIONS,
         ),
     ),
     Command("status", "How far each dataset is, what the next run takes, what has failed", compaction.status, NAMED),
@@ -80,9 +78,9 @@ COMPACTION_COMMANDS: Final = (
             PREFIX,
             option("dataset", help="The dataset's name"),
             option("--why", required=True, help="The reason, kept in the audit"),
-            option("--by", help="Who does it (default: the account you are logged in with)"),
+            BY,
             option("--dry-run", action="store_true", help="Look whether it can be done and change nothing"),
-            option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
         ),
     ),
 )

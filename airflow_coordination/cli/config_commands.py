@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.cli.command import OUTPUT, PREFIX, Command, option
+from airflow_coordination.cli.command import BY, OUTPUT, PREFIX, VERSIONS, YES, Command, option
 from airflow_coordination.cli.subcommands.duties import config
 
 CONFIG_COMMANDS: Final = (
@@ -19,9 +19,9 @@ CONFIG_COMMANDS: Final = (
             option("--file", help="A JSON object of keys instead; - for standard input"),
             option("--seen", type=int, metavar="VERSION", help="Refuse where others have set them since this one"),
             option("--why", required=True, help="The reason, kept in its history"),
-            option("--by", help="Who does it (default: the account you are logged in with)"),
+            BY,
             option("--dry-run", action="store_true", help="Say what would change and change nothing"),
-            option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
             OUTPUT,
         ),
     ),
@@ -31,9 +31,7 @@ CONFIG_COMMANDS: Final = (
         config.history,
         (
             PREFIX,
-            option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)"),
-            option("--interval", help="Only those set in it, such as 2026-11/P1M"),
-            OUTPUT,
+            *VERSIONS,
         ),
     ),
     Command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.cli.command import NAMED, OUTPUT, PREFIX, SOURCE, Command, option
+from airflow_coordination.cli.command import BY, NAMED, OUTPUT, PREFIX, SOURCE, VERSIONS, YES, Command, option
 from airflow_coordination.cli.subcommands import rules
 
 _WHOSE: Final = (
@@ -22,9 +22,9 @@ RULES_COMMANDS: Final = (
             *_WHOSE,
             option("file", help="Druid's JSON, a list; - for standard input"),
             option("--why", required=True, help="The reason, kept in their history"),
-            option("--by", help="Who does it (default: the account you are logged in with)"),
+            BY,
             option("--dry-run", action="store_true", help="Say what is odd and change nothing"),
-            option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
         ),
     ),
     Command(
@@ -33,9 +33,7 @@ RULES_COMMANDS: Final = (
         rules.history,
         (
             *_WHOSE,
-            option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)"),
-            option("--interval", help="Only those set in it, such as 2026-11/P1M"),
-            OUTPUT,
+            *VERSIONS,
         ),
     ),
     Command(
@@ -63,7 +61,7 @@ RULES_COMMANDS: Final = (
             PREFIX,
             option("--dataset", action="append", help="Only this one; may be repeated (default: all there are)"),
             option("--why", help="With --yes: the reason, kept in the history"),
-            option("--by", help="Who does it (default: the account you are logged in with)"),
+            BY,
             option("-y", "--yes", action="store_true", help="Do it; without, it is only shown"),
             OUTPUT,
         ),

@@ -17,13 +17,12 @@ from airflow_coordination.planning.duties.configuration import KEYS, Difference,
 from airflow_coordination.protocol.beside.documents import (
     ABSENT,
     CONFIGURATION,
-    MAX_DOCUMENT_BYTES,
     Document,
     Looked,
+    said_in,
 )
-from airflow_coordination.values.documents import parse
 from airflow_coordination.values.errors import ConfigurationChangedError
-from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
+from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import everybody
 
 _DEPTH: Final = 3
@@ -181,8 +180,5 @@ def _said(document: Document | None) -> Any:
     """Return the keys that somebody has set; whatever else a corrupt one says is refused by who reads it."""
     if document is None:
         return {}
-    try:
-        return parse(document.content, max_bytes=MAX_DOCUMENT_BYTES, max_depth=_DEPTH)
-    except ValueError as error:
-        problem, remedy = f"is no JSON ({error})", "Look who has written it: this package writes none such"
-        raise InvalidInputError(f"document {document.name}", document.content[:200], problem, remedy) from None
+    remedy = "Look who has written it: this package writes none such"
+    return said_in(f"document {document.name}", document.content, _DEPTH, remedy)

@@ -21,6 +21,12 @@ _LONGEST: Final = "GLOBAL_STATE"
 """The kind with the longest identifiers of what a coordinator works with."""
 
 
+def with_merged(source: str, partition_prefix: str | None) -> list[str]:
+    """Return a source, and that of what was merged of it, where there can be one."""
+    mergeable = not is_upkeep(source) and compose_merged(source, partition_prefix) is not None
+    return [source, *([merged_source(source)] if mergeable else [])]
+
+
 def merged_source(source: str) -> str:
     """Return the name of the source whose partitions publish the overlays of another one."""
     return f"{MERGED}{source}"

@@ -241,6 +241,12 @@ def holds_partitions(identifier: str) -> bool:
     return not identifier.endswith(_INTERNAL)
 
 
+def name_under(partition_prefix: str | None, identifier: str) -> str | None:
+    """Return the source's name if a stored identifier is that of partitions with this prefix, otherwise ``None``."""
+    prefix, name, _ = split_source(identifier)
+    return name if prefix == partition_prefix and holds_partitions(identifier) else None
+
+
 def is_internal(identifier: str) -> bool:
     """Return whether a stored ``sourceIdentifier`` is of what goes with a source: its supplier, its workers."""
     return identifier.endswith(_INTERNAL)

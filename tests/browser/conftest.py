@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
@@ -186,6 +186,12 @@ def log_in(page: Page, name: str) -> None:
     page.locator("input[type=password]").fill(name)
     page.get_by_role("button", name="Sign in").click()
     expect(page.get_by_role("button", name="Browse")).to_be_visible()
+
+
+def in_sight(card: Locator) -> Locator:
+    """Scroll to the card of a source: what it says beyond its counts is read once it is seen."""
+    card.scroll_into_view_if_needed()
+    return card
 
 
 def keep(page: Page, name: str) -> None:

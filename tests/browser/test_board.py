@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from airflow_coordination.leases import SourceCoordinator
-from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in
+from tests.browser.conftest import CHROMIUM, ERROR, in_sight, keep, logged_in
 from tests.system.harness import START_UP, wait_for
 
 pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
@@ -66,7 +66,7 @@ def test_hostile_keys_are_text_wherever_they_are_shown(browser: Browser, address
 
 def test_the_overview_says_how_fast_until_when_who_and_what_failed(page: Page, address: str) -> None:
     page.goto(f"{address}/plugin/partitions")
-    sales = page.get_by_role("group", name="sales")
+    sales = in_sight(page.get_by_role("group", name="sales"))
     expect(sales.get_by_role("region", name="Pace")).to_contain_text("a minute, about")
     expect(sales.get_by_role("region", name="Pace")).to_contain_text("what was left in the last 24 hours")
     expect(sales.get_by_role("img", name="Left to do: 11 then, 5 now")).to_be_visible()
@@ -89,7 +89,7 @@ def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: s
     with logged_in(browser, address, "editor") as editor:
         for verb, seen in [("pause", "claimable partition(s) would wait"), ("resume", "could be acquired again.")]:
             editor.goto(f"{address}/plugin/partitions")
-            card = editor.get_by_role("group", name="sales")
+            card = in_sight(editor.get_by_role("group", name="sales"))
             card.get_by_role("button", name=f"{verb.title()} source").click()
             form = card.get_by_role("region", name=f"{verb.title()} source")
             expect(form).to_contain_text(f"airflow coordination {verb} --source sales --why")
@@ -103,7 +103,7 @@ def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: s
             if verb == "pause":
                 keep(editor, "board-paused")
                 page.goto(f"{address}/plugin/partitions")
-                card = page.get_by_role("group", name="sales")
+                card = in_sight(page.get_by_role("group", name="sales"))
                 expect(card.get_by_text("by 'editor', who said 'we pause it'").first).to_be_visible(timeout=60_000)
                 expect(card.get_by_role("region", name="Who works")).to_be_visible()
                 expect(card.get_by_role("button", name="Resume source")).to_have_count(0)

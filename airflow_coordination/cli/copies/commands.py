@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from airflow_coordination.cli.command import NAMED, OUTPUT, PREFIX, SOURCE, Command, option
+from airflow_coordination.cli.command import BY, NAMED, NEWEST, OUTPUT, PREFIX, SOURCE, YES, Command, option
 from airflow_coordination.cli.copies import copies, locations
 
 LOCATIONS_COMMANDS: Final = (
@@ -17,9 +17,9 @@ LOCATIONS_COMMANDS: Final = (
             PREFIX,
             option("file", help="JSON, a list of objects with name, root, tier and capacity; - for standard input"),
             option("--why", required=True, help="The reason, kept in their history"),
-            option("--by", help="Who does it (default: the account you are logged in with)"),
+            BY,
             option("--dry-run", action="store_true", help="Say what would change and change nothing"),
-            option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
         ),
     ),
     Command(
@@ -28,7 +28,7 @@ LOCATIONS_COMMANDS: Final = (
         locations.history,
         (
             PREFIX,
-            option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)"),
+            NEWEST,
             OUTPUT,
         ),
     ),
@@ -64,7 +64,7 @@ COPIES_COMMANDS: Final = (
                 help="Leave what was written or dropped more recently: longer than any reader reads (default: 1d)",
             ),
             option("--dry-run", action="store_true", help="Count what would go and change nothing"),
-            option("-y", "--yes", action="store_true", help="Do not ask"),
+            YES,
         ),
     ),
 )

@@ -64,10 +64,8 @@ def collect(context: CommandContext, args: Namespace) -> int:
 
     :raises OutputError: when a storage cannot be used, or something may not be deleted.
     """
-    coordinator, older = (
-        context.coordinator(args.source, args.partition_prefix),
-        age_of(args.older_than, "--older-than"),
-    )
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    older = age_of(args.older_than, "--older-than")
     looked, unread = collect_copies(coordinator, older, dry_run=True)
     rows = [
         {"location": name, "blocks": each.blocks, "files": each.files, "bytes": each.bytes, "kept": each.kept}

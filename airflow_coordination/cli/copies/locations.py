@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.documents import text_of, version_row
 from airflow_coordination.cli.output import print_rows, say
 from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.outputs.copies.locations import (
@@ -20,8 +19,7 @@ from airflow_coordination.outputs.copies.locations import (
     set_locations,
     sites_of,
 )
-from airflow_coordination.protocol.beside.documents import LOCATIONS, MAX_DOCUMENT_BYTES
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.protocol.beside.documents import LOCATIONS
 from airflow_coordination.values.names import ALL, everybody
 
 
@@ -43,7 +41,7 @@ def set_(context: CommandContext, args: Namespace) -> None:
     :raises OutputError: when the root of a new one cannot be read or written.
     :raises SettingsError: when the file cannot be read, or there is nobody to ask.
     """
-    wanted = parsed_locations(_text(args.file))
+    wanted = parsed_locations(text_of(args.file))
     there = sites_of(locations_document(context.store, _prefix(context, args)))
     for told in _changes(there, wanted):
         say(told)
@@ -67,8 +65,7 @@ def history(context: CommandContext, args: Namespace) -> None:
     """Print who has set the locations, when and why, the newest first."""
     coordinator = context.newcomer(ALL, args.partition_prefix)
     found = coordinator.documents.history(LOCATIONS, None, args.limit, everybody(coordinator.partition_prefix))
-    named = ("version", "at", "author", "comment", "content")
-    print_rows([{name: getattr(document, name) for name in named} for document in found], args.output)
+    print_rows(list(map(version_row, found)), args.output)
 
 
 def status(context: CommandContext, args: Namespace) -> int:
@@ -84,14 +81,3 @@ def status(context: CommandContext, args: Namespace) -> int:
 
 def _prefix(context: CommandContext, args: Namespace) -> str | None:
     return context.newcomer(ALL, args.partition_prefix).partition_prefix
-
-
-def _text(file: str) -> str:
-    """Return what a file or standard input says.
-
-    :raises SettingsError: when it cannot be read.
-    """
-    try:
-        return sys.stdin.read(MAX_DOCUMENT_BYTES + 1) if file == "-" else Path(file).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError("file", file, f"cannot be read ({error})", "Name a JSON file, or - for stdin") from None

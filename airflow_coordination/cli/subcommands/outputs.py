@@ -12,10 +12,10 @@ from airflow_coordination.cli.subcommands.acting import age_of, agreed
 from airflow_coordination.monitoring.owners import held_for
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.enabling import check_names, enabling_of
-from airflow_coordination.outputs.overlays import is_upkeep, merged_source
+from airflow_coordination.outputs.overlays import merged_source, with_merged
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.remedies import of_store, shell_of
-from airflow_coordination.values.names import agreed_prefix, compose_merged, split_source
+from airflow_coordination.values.names import agreed_prefix, split_source
 
 
 def collect_outputs(context: CommandContext, args: Namespace) -> int:
@@ -43,11 +43,8 @@ def collect_outputs(context: CommandContext, args: Namespace) -> int:
 
 
 def _collected(context: CommandContext, args: Namespace, *, dry_run: bool) -> Mapping[str, Collected]:
-    store, sources = context.store, [args.source]
-    if not is_upkeep(args.source) and compose_merged(
-        args.source, agreed_prefix(store.partition_prefix, args.partition_prefix)
-    ):
-        sources.append(merged_source(args.source))
+    store = context.store
+    sources = with_merged(args.source, agreed_prefix(store.partition_prefix, args.partition_prefix))
     return {
         source: collect(
             store,

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from argparse import Namespace
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 
 from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.documents import print_versions, text_of
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.cli.subcommands.hiding import meant
@@ -23,10 +22,9 @@ from airflow_coordination.duties.retention.ruled import (
     set_rules,
 )
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.planning.rules.lint import Finding
 from airflow_coordination.planning.rules.rule import Rule
-from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, MAX_DOCUMENT_BYTES, Document
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import ALL, everybody
 
@@ -107,30 +105,6 @@ def history(context: CommandContext, args: Namespace) -> None:
     print_versions(coordinator.documents.versions(name, source=source), args)
 
 
-def print_versions(versions: Iterable[Document], args: Namespace) -> None:
-    """Print versions of a document: so many of them, or those of an interval.
-
-    :param versions: the newest first.
-    :param args: ``limit``, ``interval`` and ``output``.
-    :raises InvalidInputError: when the interval is none.
-    """
-    within = parse_interval("interval", args.interval) if args.interval else None
-    found = []
-    for document in versions:
-        if within is not None and document.at < within.start:
-            break
-        if within is None or document.at < within.end:
-            found.append(_version_row(document))
-        if len(found) >= args.limit:
-            break
-    print_rows(found, args.output)
-
-
-def _version_row(document: Document) -> Row:
-    named = ("version", "at", "author", "comment", "content")
-    return {name: getattr(document, name) for name in named}
-
-
 def explain(context: CommandContext, args: Namespace) -> None:
     """Say which rule decides about a partition or an interval, why, and when that will be another one.
 
@@ -206,18 +180,3 @@ def _of(args: Namespace) -> str:
     if args.dataset is None:
         return "the default rules of all datasets"
     return f"the rules of dataset {args.dataset} of source {args.source}"
-
-
-def text_of(file: str) -> str:
-    """Return what a file or standard input says.
-
-    :raises SettingsError: when it cannot be read, or is too long for a document.
-    """
-    try:
-        text = sys.stdin.read(MAX_DOCUMENT_BYTES + 1) if file == "-" else Path(file).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError("file", file, f"cannot be read ({error})", "Name a JSON file, or - for stdin") from None
-    if (size := len(text.encode())) > MAX_DOCUMENT_BYTES:
-        problem = f"takes {size} bytes or more, the limit is {MAX_DOCUMENT_BYTES}"
-        raise SettingsError("file", file, problem, "Say less in it")
-    return text

@@ -9,10 +9,8 @@ from typing import Any, Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
 from airflow_coordination.planning.compaction.reading import read_compaction
-from airflow_coordination.protocol.beside.documents import COMPACTION, MAX_DOCUMENT_BYTES, Document
+from airflow_coordination.protocol.beside.documents import COMPACTION, Document, said_in
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
-from airflow_coordination.values.documents import parse
-from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import check_users_name
 
 _DEPTH: Final = 8
@@ -76,8 +74,4 @@ def with_documents(coordinator: SourceCoordinator, last: Iterable[CompactionConf
 
 
 def _parsed(name: str, text: str) -> Any:
-    try:
-        return parse(text, max_bytes=MAX_DOCUMENT_BYTES, max_depth=_DEPTH)
-    except ValueError as error:
-        problem, remedy = f"is no JSON ({error})", 'Write such as {"segmentGranularity": "MONTH"}'
-        raise InvalidInputError(name, text[:200], problem, remedy) from None
+    return said_in(name, text, _DEPTH, 'Write such as {"segmentGranularity": "MONTH"}')

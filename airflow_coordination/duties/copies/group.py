@@ -14,13 +14,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.duties.copies.lost import Lost, keep, lost_of, seen_now
+from airflow_coordination.duties.compaction.snapshot import newest_tenures
+from airflow_coordination.duties.copies.lost import Lost, keep, lost_of, not_read, seen_now
 from airflow_coordination.duties.copies.snapshot import OfSource, others_of, read_source, whole_look
 from airflow_coordination.duties.copies.steps import Steps
-from airflow_coordination.duties.groups.marks import Marks, digest, published, seen_once
+from airflow_coordination.duties.groups.marks import Marks, digest, seen_once
 from airflow_coordination.duties.groups.round import Ran, Round
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.copies.locations import Site, missing, sites_of
+from airflow_coordination.outputs.copies.locations import Site, sites_of
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.copies.deciding import Drop, Loads, Look, Name, balance, drops, loads
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, LOCATIONS, LOST_LOCATIONS
@@ -67,10 +68,7 @@ def _shared(round: Round, *, verify: bool) -> _Shared | None:
         if set(lost) != set(said) and not round.dry_run:
             keep(first, lost, round.by)
     else:
-        unread = missing(sites, first.store.store_id, first.partition_prefix)
-        lost = {site.name: Lost(round.now, unread.get(site.name, "")) for site in sites if site.name in unread} | {
-            site.name: said[site.name] for site in sites if site.name in said
-        }
+        lost = not_read(sites, said, first, round.now)
     config = round.config
     what = {name: found[name].version for name in (LOCATIONS, DEFAULT_RULES) if name in found}
     settings = [sorted(config.decommissioning_nodes), config.balance_threshold, config.max_segments_to_move]
@@ -114,7 +112,7 @@ def _digest(round: Round, coordinator: SourceCoordinator, shared: _Shared) -> st
     for name in _beside(coordinator):
         if name in cluster.known:  # otherwise nothing has ever ended there
             beside = cluster.coordinator(name)
-            history.append(cluster.once(f"ended last in {name}", partial(published, beside)))
+            history.append(cluster.once(f"ended last in {name}", partial(newest_tenures, beside)))
     return None if None in history else digest(history, said, shared.seen)
 
 

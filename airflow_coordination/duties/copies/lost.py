@@ -55,6 +55,19 @@ def lost_of(document: Document | None) -> dict[str, Lost]:
         raise InvalidInputError(document.name, document.content[:200], problem, remedy) from None
 
 
+def not_read(
+    sites: Sequence[Site], said: Mapping[str, Lost], coordinator: SourceCoordinator, now: datetime
+) -> dict[str, Lost]:
+    """Return which locations cannot be read now, or were lost and nobody has looked yet whether they are as they were.
+
+    :param said: those that were lost before.
+    :param coordinator: of any source with their prefix.
+    """
+    unread = missing(sites, coordinator.store.store_id, coordinator.partition_prefix)
+    found = {name: Lost(now, why) for name, why in unread.items()}
+    return found | {site.name: said[site.name] for site in sites if site.name in said}
+
+
 def seen_now(
     sites: Sequence[Site], said: Mapping[str, Lost], coordinators: Iterable[SourceCoordinator], now: datetime
 ) -> dict[str, Lost]:

@@ -20,6 +20,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.copies.locations import Site
 from airflow_coordination.outputs.copies.making import is_locked
 from airflow_coordination.outputs.copies.reading import copies_in, shelved
+from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import newest_pages, read_view, steadily
 from airflow_coordination.outputs.manifests import Manifest, Reference
 from airflow_coordination.outputs.membership import interval_of, keys_of
@@ -39,9 +40,8 @@ from airflow_coordination.values.names import (
     COPIES,
     UPKEEP,
     compose_copies,
-    holds_partitions,
     identifier_of,
-    split_source,
+    name_under,
 )
 from airflow_coordination.values.status import PartitionStatus
 
@@ -172,9 +172,9 @@ def others_of(coordinator: SourceCoordinator, served: Collection[str]) -> list[O
     """
     found = []
     for identifier, _ in coordinator.store.sources():
-        prefix, name, _ = split_source(identifier)
-        of_users = holds_partitions(identifier) and not name.startswith(UPKEEP)
-        if of_users and prefix == coordinator.partition_prefix and name not in served:
+        name = name_under(coordinator.partition_prefix, identifier)
+        if name is not None and not name.startswith(UPKEEP) and name not in served:
+            prefix = coordinator.partition_prefix
             other = SourceCoordinator(coordinator.store, name, coordinator.owner.text, prefix)
             found.append(read_source(other, (), whole=False))
     return [each for each in found if each is not None]
@@ -182,8 +182,6 @@ def others_of(coordinator: SourceCoordinator, served: Collection[str]) -> list[O
 
 def _unread(copies: SourceCoordinator, locations: Collection[str]) -> Iterator[tuple[HeadRecord, Manifest | None]]:
     """Yield the heads of copies whose manifests are not read."""
-    from airflow_coordination.outputs.heads.pages import head_pages
-
     for page in head_pages(copies.store, identifier_of(copies), None) if locations else ():
         yield from ((head, None) for head in page if head.blocks and location_of(head.key) in locations)
 

@@ -9,15 +9,16 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from airflow_coordination.duties.copies.lost import Lost, lost_of
+from airflow_coordination.duties.copies.lost import lost_of, not_read
 from airflow_coordination.duties.copies.snapshot import OfSource, others_of, read_source, whole_look
+from airflow_coordination.duties.groups.round import documents_of_all
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.copies.locations import missing, sites_of
-from airflow_coordination.planning.copies.deciding import Chunk, Loads, Look, There, loads
+from airflow_coordination.outputs.copies.locations import sites_of
+from airflow_coordination.planning.copies.deciding import Chunk, Loads, Look, Name, There, loads
+from airflow_coordination.planning.copies.work import CopyWork
 from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.protocol.beside.documents import LOCATIONS, LOST_LOCATIONS
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.values.names import everybody
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,12 +91,9 @@ def copies_status(coordinator: SourceCoordinator, config: DynamicConfig) -> Copi
     :param config: the dynamic configuration.
     :raises OutputError: when the manifest of what is merged is missing or was changed.
     """
-    store, prefix = coordinator.store, coordinator.partition_prefix
-    documents = {each.name: each for each in coordinator.documents.all(everybody(prefix))}
-    sites, now = sites_of(documents.get(LOCATIONS)), store.now()
-    said = lost_of(documents.get(LOST_LOCATIONS))
-    unread = missing(sites, store.store_id, prefix)
-    lost = {name: Lost(now, why) for name, why in unread.items()} | said
+    documents = documents_of_all(coordinator)
+    sites, now = sites_of(documents.get(LOCATIONS)), coordinator.store.now()
+    lost = not_read(sites, lost_of(documents.get(LOST_LOCATIONS)), coordinator, now)
     own = read_source(coordinator, lost, whole=True)
     if own is None:
         return CopiesStatus()
@@ -104,6 +102,9 @@ def copies_status(coordinator: SourceCoordinator, config: DynamicConfig) -> Copi
     decided = loads(look, config.location_grace, config.replication_throttle_limit)
     filled = {one.name: one for one in look.filled(lambda _: True)}
     mine = [copy for copy in look.copies if copy.name[0] == coordinator.source]
+    by_name: dict[Name, list[There]] = {}
+    for copy in mine:
+        by_name.setdefault(copy.name, []).append(copy)
     return CopiesStatus(
         locations=tuple(
             LocationStatus(
@@ -120,7 +121,7 @@ def copies_status(coordinator: SourceCoordinator, config: DynamicConfig) -> Copi
             )
             for site in sites
         ),
-        chunks=tuple(_chunk(chunk, mine, decided, own) for chunk in _newest_first(look)),
+        chunks=tuple(_chunk(chunk, by_name.get(chunk.name, ()), decided, own) for chunk in _newest_first(look)),
         needless=sum(copy.published and copy.name not in look.by_name for copy in mine),
     )
 
@@ -129,8 +130,7 @@ def _newest_first(look: Look) -> list[Chunk]:
     return sorted(look.chunks, key=lambda each: (each.name[1], -each.interval.end.timestamp()))
 
 
-def _chunk(chunk: Chunk, mine: Sequence[There], decided: Loads, own: OfSource) -> ChunkStatus:
-    row = [copy for copy in mine if copy.name == chunk.name]
+def _chunk(chunk: Chunk, row: Sequence[There], decided: Loads, own: OfSource) -> ChunkStatus:
     pending = _places(copy for copy in row if copy.pending)
     return ChunkStatus(
         dataset=chunk.name[1],
@@ -162,7 +162,8 @@ def _reasons(chunk: Chunk, decided: Loads, own: OfSource, pending: Collection[st
 
 
 def _failed(own: OfSource, chunk: Chunk, pending: Collection[str]) -> Iterator[Partition]:
-    end = f"|{chunk.name[1]}|{chunk.interval}"
-    for key, partition in own.partitions.items():
-        if key.endswith(end) and key.removesuffix(end) in pending and partition.last_error:
+    for location in pending:
+        work = CopyWork(location=location, dataset=chunk.name[1], chunk=chunk.interval)
+        partition = own.partitions.get(work.key)
+        if partition is not None and partition.last_error:
             yield partition

@@ -53,14 +53,6 @@ class CompactSegments:
         return _ran(done, round, errors)
 
 
-def compaction_configs(coordinator: SourceCoordinator) -> list[CompactionConfig]:
-    """Return how the datasets of a source are compacted; nothing where nobody has said so. Two requests.
-
-    :raises InvalidInputError: when a document is corrupt.
-    """
-    return with_documents(coordinator, Planner(coordinator).remembered().configs())
-
-
 def _planners(
     round: Round, last: dict[Planner, Remembered]
 ) -> tuple[dict[Planner, Mapping[str, CompactionConfig]], tuple[str, ...]]:

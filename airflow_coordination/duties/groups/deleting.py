@@ -18,11 +18,10 @@ from airflow_coordination.duties.retention.purge import Purged, purge, to_purge
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.copies.collecting import collect_copies
-from airflow_coordination.outputs.overlays import merged_source
+from airflow_coordination.outputs.overlays import with_merged
 from airflow_coordination.planning.periods import Period, parse_period
 from airflow_coordination.planning.unused.deleting import Margins, is_due
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import compose_merged
 from airflow_coordination.values.times import from_micros, to_micros
 
 A_DAY: Final = "P1D"
@@ -122,7 +121,7 @@ class KillStalePending:
         margin, done = _fixed(round, "olderThan", A_DAY), dict[str, Collected]()
 
         def collect_one(coordinator: SourceCoordinator) -> bool:
-            for name in _collected_of(coordinator) if root is not None else ():
+            for name in with_merged(coordinator.source, coordinator.partition_prefix) if root is not None else ():
                 done[name] = collect(
                     coordinator.store,
                     name,
@@ -137,12 +136,6 @@ class KillStalePending:
 
         ran = _in_turn(round, collect_one, lambda: _collected(done))
         return ran if root is not None else _without_root(ran)
-
-
-def _collected_of(coordinator: SourceCoordinator) -> list[str]:
-    """Return the source, and that of what was merged of it, where its name can be one."""
-    mergeable = compose_merged(coordinator.source, coordinator.partition_prefix) is not None
-    return [coordinator.source, *([merged_source(coordinator.source)] if mergeable else [])]
 
 
 def _without_root(ran: Ran) -> Ran:

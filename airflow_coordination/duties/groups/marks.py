@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -79,17 +79,9 @@ def digest(*parts: object) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
-def published(coordinator: SourceCoordinator) -> str | None:
-    """Return a digest of what has ended last in a source, one request; ``None`` where the store has no history."""
-    return newest_tenures(coordinator)
-
-
-def versions(coordinator: SourceCoordinator, but: Collection[str] = ()) -> dict[str, int]:
-    """Return the versions of the documents of a source, one request.
-
-    :param but: names of those that are of no matter.
-    """
-    return {each.name: each.version for each in coordinator.documents.all() if each.name not in but}
+def versions(coordinator: SourceCoordinator) -> dict[str, int]:
+    """Return the versions of the documents of a source, one request."""
+    return {each.name: each.version for each in coordinator.documents.all()}
 
 
 def seen_once(cluster: Cluster, coordinator: SourceCoordinator) -> tuple[str | None, dict[str, int]]:
@@ -98,5 +90,5 @@ def seen_once(cluster: Cluster, coordinator: SourceCoordinator) -> tuple[str | N
     What a duty before has changed may be missing in it. Whoever remembers it looks once more than it had to, then.
     """
     name = coordinator.source
-    ended = cluster.once(f"ended last in {name}", lambda: published(coordinator))
+    ended = cluster.once(f"ended last in {name}", lambda: newest_tenures(coordinator))
     return ended, cluster.once(f"said of {name}", lambda: versions(coordinator))

@@ -21,7 +21,7 @@ from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.input_errors import CoordinationError
-from airflow_coordination.values.names import ALL, UPKEEP, everybody, holds_partitions, split_source
+from airflow_coordination.values.names import ALL, UPKEEP, everybody, name_under
 from airflow_coordination.values.settings import Settings
 
 Answer = TypeVar("Answer")
@@ -133,10 +133,8 @@ class Cluster:
     @cached_property
     def known(self) -> frozenset[str]:
         """The names of all sources that have partitions, those beside users' among them."""
-        split = [(split_source(identifier), identifier) for identifier, _ in self.store.sources()]
-        return frozenset(
-            name for (prefix, name, _), identifier in split if prefix == self.prefix and holds_partitions(identifier)
-        )
+        names = (name_under(self.prefix, identifier) for identifier, _ in self.store.sources())
+        return frozenset(name for name in names if name is not None)
 
     def _names(self) -> list[str]:
         return sorted(

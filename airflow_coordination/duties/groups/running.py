@@ -269,9 +269,10 @@ class GroupRunner:
 
 def _fitting(after: GroupState) -> dict[str, object]:
     """Return the state as it is stored; where it is too large, duties look at everything again the next time."""
+    said = after.to_json()
     try:
-        encode_progress(after.to_json())
-        return after.to_json()
+        encode_progress(said)
+        return said
     except ProgressStateError as error:
         log.warning("What the duties of this group remember is forgotten, and looked at again: %s", error)
     forgetful = {name: replace(result, left=None) for name, result in after.duties.items()}

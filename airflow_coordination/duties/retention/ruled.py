@@ -15,11 +15,10 @@ from airflow_coordination.planning.rules.lint import Finding, lint
 from airflow_coordination.planning.rules.reading import read_rules
 from airflow_coordination.planning.rules.rule import Rule, RuleType
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, MAX_DOCUMENT_BYTES, VIEW, Document
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW, Document, said_in
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
-from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import check_users_name, everybody, holds_partitions, split_source
+from airflow_coordination.values.names import check_users_name, everybody, name_under
 
 KEEP: Final = (Rule(RuleType.LOAD_FOREVER),)
 """The default rules where nobody has said any: everything is kept (Druid: ``_default``)."""
@@ -108,11 +107,7 @@ def parsed_rules(name: str, text: str) -> list[Rule]:
 
 
 def _parsed(name: str, text: str) -> Any:
-    try:
-        return parse(text, max_bytes=MAX_DOCUMENT_BYTES, max_depth=_DEPTH)
-    except ValueError as error:
-        problem, remedy = f"is no JSON ({error})", 'Write such as [{"type": "loadByPeriod", "period": "P1Y"}]'
-        raise InvalidInputError(name, text[:200], problem, remedy) from None
+    return said_in(name, text, _DEPTH, 'Write such as [{"type": "loadByPeriod", "period": "P1Y"}]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,8 +185,8 @@ def endangered_by_default(
     :param coordinator: on their store, with their prefix.
     """
     for identifier, _ in coordinator.store.sources():
-        prefix, source, _ = split_source(identifier)
-        if prefix == coordinator.partition_prefix and holds_partitions(identifier):
+        source = name_under(coordinator.partition_prefix, identifier)
+        if source is not None:
             view = View.said_by(coordinator.documents.newest(VIEW, identifier))
             for number, interval in endangered(rules, view, now):
                 yield source, number, interval

@@ -17,7 +17,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.layout import ATTEMPTS
 from airflow_coordination.planning.rules.rule import DEFAULT_TIER
 from airflow_coordination.planning.sizes import parse_size
-from airflow_coordination.protocol.beside.documents import LOCATIONS, MAX_DOCUMENT_BYTES, Document
+from airflow_coordination.protocol.beside.documents import LOCATIONS, Document, said_in
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.systems.objects.storage import (
     OutputError,
@@ -66,10 +66,7 @@ def parsed_locations(text: str, name: str = "locations") -> list[Site]:
     :param name: how errors name it.
     :raises InvalidInputError: naming what is wrong, and what to write instead.
     """
-    try:
-        said = parse(text, max_bytes=MAX_DOCUMENT_BYTES, max_depth=_DEPTH)
-    except ValueError as error:
-        raise InvalidInputError(name, text[:200], f"is no JSON ({error})", f"Write such as {_EXAMPLE}") from None
+    said = said_in(name, text, _DEPTH, f"Write such as {_EXAMPLE}")
     if not isinstance(said, list):
         raise InvalidInputError(name, text[:200], "is no list", f"Write such as {_EXAMPLE}")
     found = [_site(f"{name}[{number}]", each) for number, each in enumerate(said)]

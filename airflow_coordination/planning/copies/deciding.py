@@ -10,6 +10,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Final
 
 from airflow_coordination.planning.copies.balance import MOST_MOVES, THRESHOLD, Move, moves
@@ -90,7 +91,7 @@ class Look:
     sources: Collection[str]
     locked: Callable[[Name], bool] = lambda _: False
 
-    @property
+    @cached_property
     def by_name(self) -> dict[Name, Chunk]:
         """The chunks by their names."""
         return {chunk.name: chunk for chunk in self.chunks}
@@ -248,6 +249,9 @@ def _needless(
 ) -> Iterator[Drop]:
     """Yield what has not all that shows of its chunk, or whose chunk or location is none any more."""
     chunks, known, row = look.by_name, {one.name for one in look.locations}, _Row(look.chunks)
+    holders: dict[Name, list[str]] = {}
+    for copy in fresh:
+        holders.setdefault(copy.name, []).append(copy.location)
     for copy in look.copies:
         unknown = copy.location not in known
         if not copy.published or copy.pending or copy.name[0] not in look.sources:
@@ -258,7 +262,7 @@ def _needless(
             continue
         chunk = chunks.get(copy.name)
         instead = [chunk] if chunk is not None else row.instead_of(copy.name)
-        held = [_settled(each, fresh, readable, look.now) for each in instead]
+        held = [_settled(each, holders.get(each.name, ()), readable, look.now) for each in instead]
         if any(each is None for each in held):
             continue
         why = "its location is left out" if unknown else "something of its chunk was replaced"
@@ -286,9 +290,12 @@ class _Row:
 
 
 def _settled(
-    chunk: Chunk, fresh: Collection[There], readable: Mapping[str, Location], now: datetime
+    chunk: Chunk, holders: Collection[str], readable: Mapping[str, Location], now: datetime
 ) -> list[tuple[Name, str]] | None:
-    """Return the copies that a chunk has where all that rules want of it is there; ``None`` where it is not."""
+    """Return the copies that a chunk has where all that rules want of it is there; ``None`` where it is not.
+
+    :param holders: the locations that have it.
+    """
     rule = choose(chunk.rules, chunk.interval, now).rule
     if chunk.locked or rule is None:
         return None
@@ -296,7 +303,6 @@ def _settled(
         return []
     open_ones = [one for one in readable.values() if not one.draining]
     wanted = rule.tiers if rule.type.loads else {one.tier: len(open_ones) for one in open_ones}
-    holders = [copy.location for copy in fresh if copy.name == chunk.name]
     for tier, replicas in wanted.items():
         places = {one.name for one in open_ones if one.tier == tier}
         if len(places.intersection(holders)) < min(replicas, len(places)):

@@ -10,7 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
+
+from airflow_coordination.values.documents import parse
+from airflow_coordination.values.input_errors import InvalidInputError
 
 VIEW: Final = "view"
 """The name of the document that says what readers see of a source."""
@@ -52,6 +55,20 @@ class Document:
     comment: str
     op: str
     at: datetime
+
+
+def said_in(name: str, text: str, max_depth: int, remedy: str) -> Any:
+    """Return what the text of a document says.
+
+    :param name: how the error names it.
+    :param max_depth: the most levels of arrays and objects.
+    :param remedy: what to write instead.
+    :raises InvalidInputError: when it is no JSON, or longer than a document.
+    """
+    try:
+        return parse(text, max_bytes=MAX_DOCUMENT_BYTES, max_depth=max_depth)
+    except ValueError as error:
+        raise InvalidInputError(name, text[:200], f"is no JSON ({error})", remedy) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from airflow_coordination.duties.groups.told import NEVER_RUN, NOTHING_LOST
 from airflow_coordination.outputs.copies.locations import set_locations
 from airflow_coordination.planning.duties.configuration import KEYS
 from airflow_coordination.protocol.beside.documents import CONFIGURATION, LOCATIONS, LOST_LOCATIONS
-from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.testing.crash import FaultyStore
 from airflow_coordination.values.names import everybody
 from tests.integration.board.conftest import OURS
 
@@ -261,18 +261,6 @@ def test_locations_that_cannot_be_read_hide_no_group(admin, led):
     assert len(page["groups"]) == 2
 
 
-class Counting(ForwardingStore):
-    """A store that counts what it is asked."""
-
-    def __init__(self, store):
-        super().__init__(store)
-        self.asked = []
-
-    def forward(self, name, call):
-        self.asked.append(name)
-        return call()
-
-
 @pytest.mark.parametrize(
     ("path", "asked"),
     [
@@ -283,7 +271,7 @@ class Counting(ForwardingStore):
 )
 def test_a_look_asks_for_few_rows_and_no_head_records(admin, led, store, monkeypatch, path, asked):
     set_config(led.duties, {"maxSegmentsToMove": 10}, "ana", "w")
-    counting = Counting(store)
+    counting = FaultyStore(store)
     monkeypatch.setattr(visibility, "opened", lambda connection: nullcontext(counting))
     read(admin, path)
-    assert sorted(counting.asked) == asked
+    assert sorted(counting.calls) == asked

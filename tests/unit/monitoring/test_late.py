@@ -9,9 +9,7 @@ from airflow_coordination.leases import Settings, SourceCoordinator
 from airflow_coordination.monitoring.late import NOBODY, late_ones
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.summaries import summary
-from airflow_coordination.stores import open_store
-from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.testing.crash import FaultyStore
 from airflow_coordination.values.names import compose_source
 
 MINUTE = timedelta(minutes=1)
@@ -19,27 +17,9 @@ SOURCE = compose_source("flights", None, "PARTITION")
 IN_GRACE = "3 partitions in grace, next at 2026-01-01T01:00:00+00:00"
 
 
-class Counting(ForwardingStore):
-    def __init__(self, store):
-        super().__init__(store)
-        self.calls = []
-
-    def forward(self, name, call):
-        self.calls.append(name)
-        return call()
-
-
 @pytest.fixture
-def clock():
-    return FakeClock()
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request, clock, tmp_path):
-    store = open_store({"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/c.db"}[request.param], clock=clock)
-    store.setup()
-    yield store
-    store.close()
+def store(clocked):
+    return clocked
 
 
 @pytest.fixture
@@ -75,7 +55,7 @@ def test_a_sensor_says_so_from_look_to_look(flights):
 
 
 def test_nobody_is_late_is_known_without_a_look_at_the_leases(join, store, clock):
-    counting = Counting(store)
+    counting = FaultyStore(store)
     flights = join("me", store=counting)
     flights.create_partitions(["a"])
     lease = flights.get_next_partition()

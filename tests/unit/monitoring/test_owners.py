@@ -8,8 +8,7 @@ import pytest
 from airflow_coordination.leases import InvalidInputError, InvalidKeyError, Owner, PartitionStatus, SourceCoordinator
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.stores import open_store
-from airflow_coordination.testing.clock import START, FakeClock
+from airflow_coordination.testing.clock import START
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.fence import TaskInstance
 from airflow_coordination.values.names import compose_source
@@ -20,16 +19,8 @@ SOURCE = compose_source("flights", None, "PARTITION")
 
 
 @pytest.fixture
-def clock():
-    return FakeClock()
-
-
-@pytest.fixture(params=["memory", "sqlite"])
-def store(request, clock, tmp_path):
-    store = open_store({"memory": "memory://", "sqlite": f"sqlite:///{tmp_path}/c.db"}[request.param], clock=clock)
-    store.setup()
-    yield store
-    store.close()
+def store(clocked):
+    return clocked
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import json
 from argparse import Namespace
 
 from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.documents import print_versions, text_of
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.subcommands.acting import agreed
-from airflow_coordination.cli.subcommands.rules import print_versions, text_of
 from airflow_coordination.duties.compaction.configured import compaction_document, drafted, said_by, set_compaction
 from airflow_coordination.duties.compaction.planner import Planner
 

@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.documents import text_of
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import agreed
-from airflow_coordination.cli.subcommands.rules import text_of
 from airflow_coordination.duties.configuring import Version, config_at, read_config, set_config, versions
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.duties.configuration import Difference, DynamicConfig, differences

@@ -7,15 +7,19 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.compaction import CompactionConfig
-from airflow_coordination.duties.compaction.configured import compaction_document, set_compaction
+from airflow_coordination.duties.compaction.configured import compaction_document, set_compaction, with_documents
 from airflow_coordination.duties.compaction.planner import Planner
-from airflow_coordination.duties.groups.compacting import compaction_configs
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.unit.duties.compaction.made import config, planner, publish
 from tests.upkeep import Dataset
 
 MONTHS = '{"segmentGranularity": "MONTH", "skipOffsetFromLatest": "P0D", "intervalFromKey": "%Y-%m-%d"}'
+
+
+def compaction_configs(coordinator):
+    """Return how the datasets of a source are compacted, as the duty asks for it."""
+    return with_documents(coordinator, Planner(coordinator).remembered().configs())
 
 
 @pytest.fixture(params=["memory", "sqlite"])

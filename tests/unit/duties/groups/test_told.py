@@ -14,7 +14,7 @@ from airflow_coordination.duties.groups.told import MOST_GROUPS, NOTHING_LOST, O
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
-from airflow_coordination.testing.forwarding import ForwardingStore
+from airflow_coordination.testing.crash import FaultyStore
 from airflow_coordination.values.names import DUTIES
 
 PERIOD = timedelta(minutes=5)
@@ -182,25 +182,13 @@ def test_a_group_that_cannot_be_read_hides_no_other(world, left):
     assert told.troubles[0].sentence.startswith("What the group H remembers cannot be read: ")
 
 
-class Counting(ForwardingStore):
-    """A store that counts what it is asked."""
-
-    def __init__(self, store) -> None:
-        super().__init__(store)
-        self.asked: list[str] = []
-
-    def forward(self, name, call):
-        self.asked.append(name)
-        return call()
-
-
 def test_a_look_sends_three_requests_however_many_groups_there_are(world):
     names = [f"group|{number:02}" for number in range(MOST_GROUPS + 5)]
     world.runner.duties.create_partitions([*names, "something else"])
-    counting = Counting(world.store)
+    counting = FaultyStore(world.store)
     told = look(SourceCoordinator(counting, DUTIES, "ana"), world.store.now())
     assert (len(told.groups), told.more) == (MOST_GROUPS, True)
-    assert sorted(counting.asked) == ["document", "history", "page"]
+    assert sorted(counting.calls) == ["document", "history", "page"]
 
 
 def test_nobody_has_run_anything(world):
