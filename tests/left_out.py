@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import os
 import re
 import subprocess
 from collections.abc import Collection, Iterator, Mapping
@@ -21,6 +22,10 @@ from tests.mutants.due import changed_since, since
 
 ROOT: Final = Path(__file__).parents[1]
 PAGE: Final = ROOT / "docs" / "reliability.md"
+TURN: Final = "COORDINATION_TEST_TURN"
+"""Of this environment variable: the turn to try instead of the commit's. It is a digest that some commit could have, so
+that what failed in a landing, or could in the next one, is tried as it is there; what has changed decides nothing."""
+EVERY_TURN: Final = "all"
 
 
 WHOLE: Final = 2
@@ -389,7 +394,12 @@ class Choices:
 
 
 def choices() -> Choices:
-    """Return what the commit that is checked out tries."""
+    """Return what the commit that is checked out tries, or what ``COORDINATION_TEST_TURN`` asks for.
+
+    :raises ValueError: if that is neither a digest nor ``all``.
+    """
+    if (asked := os.environ.get(TURN)) is not None:
+        return Choices(_asked(asked), last_seen(PAGE.read_text()))
     base, _ = since(ROOT)
     return Choices(_commit(), last_seen(PAGE.read_text()), changed_since(base, ROOT) if base else ())
 
@@ -439,6 +449,14 @@ def _part(row: LeftOut, commit: str | None, *, whole: bool) -> Choice:
 def _dealt(text: str, among: int) -> int:
     """Return a number below ``among`` that is the same on every machine."""
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8]) % among
+
+
+def _asked(turn: str) -> str | None:
+    if turn == EVERY_TURN:
+        return None
+    if not re.fullmatch("[0-9a-f]{1,40}", turn):
+        raise ValueError(f"{TURN} is {turn!r}: give a commit's digest, up to 40 of 0-9a-f, or {EVERY_TURN!r}")
+    return turn
 
 
 def _commit() -> str | None:

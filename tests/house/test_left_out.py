@@ -159,6 +159,21 @@ def test_where_nothing_tells_the_commit_all_is_tried() -> None:
     assert not any(Choices(None, {}).leaves_out(place) for row in TURNS + PARTED for place in row.places)
 
 
+@pytest.mark.parametrize(("turn", "commit"), [("3f2a", "3f2a"), (COMMITS[7], COMMITS[7]), (left_out.EVERY_TURN, None)])
+def test_a_turn_that_is_asked_for_is_that_of_a_commit_of_this_digest(
+    turn: str, commit: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(left_out.TURN, turn)
+    assert list(left_out.choices()) == list(Choices(commit, last_seen(left_out.PAGE.read_text())))
+
+
+@pytest.mark.parametrize("turn", ["", "main", "3F2A", "a" * 41])
+def test_a_turn_that_no_commit_could_have_is_refused(turn: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(left_out.TURN, turn)
+    with pytest.raises(ValueError, match=f"COORDINATION_TEST_TURN is '{turn}': give a commit's digest"):
+        left_out.choices()
+
+
 def test_the_other_tests_of_a_file_are_always_tried() -> None:
     always = (
         "tests/integration/crash_points/test_crash_points.py::test_s6_killed_at_any_call_after_a_lost_answer[sweep]"
