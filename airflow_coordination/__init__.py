@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from airflow_coordination.values.input_errors import CoordinationError
     from airflow_coordination.values.status import PartitionStatus
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Checkpoint",

@@ -12,8 +12,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "airflow_coordination"
 
 
+# What tests and tools make; a clone has it in .gitignore.
+_CACHES = {f".{name}" for name in ("hypothesis", "import_linter_cache", "mypy_cache", "pytest_cache", "ruff_cache")}
+_MADE = {"__pycache__", ".venv", ".work", *_CACHES}
+
+
 def tracked_files() -> list[Path]:
-    """Return the files a clone has, whoever owns it."""
+    """Return the files a clone has, whoever owns it; in a source package, which has no git, all that is there."""
+    if not (ROOT / ".git").exists():
+        return [path for path in ROOT.rglob("*") if path.is_file() and not _MADE.intersection(path.parts)]
     command = ["git", "-c", "safe.directory=*", "ls-files", "-z"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
     return [path for name in listed.decode().split("\0") if name and (path := ROOT / name).is_file()]
