@@ -16,9 +16,10 @@ from datetime import timedelta
 from typing import Any, Final
 
 from airflow_coordination.leases.outcomes import Complete, GiveUp, PartitionOutcome
-from airflow_coordination.outputs.attempts import OpenBlock
-from airflow_coordination.outputs.copies.locations import locations_document, missing, sites_of
-from airflow_coordination.outputs.copies.making import made, wanted_of
+from airflow_coordination.outputs.attempts import OpenBlock, check_published
+from airflow_coordination.outputs.copies.locations import Site, locations_document, missing, sites_of
+from airflow_coordination.outputs.copies.making import AGAIN, made, wanted_of
+from airflow_coordination.outputs.copies.reading import pieces_of
 from airflow_coordination.outputs.heads.standing import Standing
 from airflow_coordination.outputs.membership import locks, members
 from airflow_coordination.outputs.merging import Merge, check_walk, gathered, given_up
@@ -31,6 +32,7 @@ from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.spark.application import partition_application
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.merged_rows import check_counted, check_same, merged_rows, sums, write, written
+from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.names import COPIES, split_source
 
 log = logging.getLogger(__name__)
@@ -169,8 +171,19 @@ def _copied(lease: PartitionLease, work: CopyWork) -> Complete | GiveUp:
         with lease.own_block(work.dataset, "replace", format="parquet", copied=copied):
             told = "Copied %d files, %d bytes, of %s into location %s"
             log.info(told, copied.files, copied.bytes, work.chunk, site.name)
+        _check_lies_there(lease, site, prefix)
     said = str(work.chunk) if work.chunk.is_bounded else None
     return Complete(interval=said)
+
+
+def _check_lies_there(lease: PartitionLease, site: Site, prefix: str | None) -> None:
+    """Look once more at what was made: a disk may have gone meanwhile, and files been written where it was mounted.
+
+    :raises OutputError: when the location cannot be read any more, or a file is missing in it.
+    """
+    if why := missing([site], lease.coordinator.store.store_id, prefix).get(site.name):
+        raise OutputError("copy into a location", site.root, f"was lost meanwhile: {why}", AGAIN)
+    check_published(pieces_of(lease.manifests[-1]))
 
 
 @partition_application

@@ -96,7 +96,10 @@ def _seen(round: Round, shared: _Shared, marks: Marks, eager: Collection[str] = 
             news[coordinator.source] = seen
     if not news:
         return None
-    read = (read_source(coordinator, shared.lost, whole=coordinator.source in news) for coordinator in round.sources)
+    read = (
+        read_source(coordinator, shared.lost, whole=coordinator.source in news, sites=shared.sites)
+        for coordinator in round.sources
+    )
     found = [each for each in read if each is not None]
     if round.cluster.only is not None:
         found += others_of(round.sources[0], {each.source for each in round.sources})

@@ -17,7 +17,7 @@ from airflow_coordination.duties.copies.lost import Lost
 from airflow_coordination.duties.retention.applying import datasets_of
 from airflow_coordination.duties.retention.ruled import KEEP, Ruled, rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.outputs.copies.locations import Site
+from airflow_coordination.outputs.copies.locations import Site, missing
 from airflow_coordination.outputs.copies.making import is_locked
 from airflow_coordination.outputs.copies.reading import copies_in, shelved
 from airflow_coordination.outputs.heads.pages import head_pages
@@ -119,11 +119,16 @@ def copies_coordinator(coordinator: SourceCoordinator) -> SourceCoordinator | No
     )
 
 
-def read_source(coordinator: SourceCoordinator, lost: Collection[str], *, whole: bool) -> OfSource | None:
+def read_source(
+    coordinator: SourceCoordinator, lost: Collection[str], *, whole: bool, sites: Sequence[Site] = ()
+) -> OfSource | None:
     """Return a source as it is now; ``None`` where nothing of it can be copied.
 
-    :param lost: the locations that cannot be read: what they have counts as having all that shows.
+    :param lost: the locations that cannot be read: what they have counts as having all that shows. What is damaged in
+        one that can be read does not.
     :param whole: look at what shows, too; otherwise only at the room that its copies take.
+    :param sites: the locations. One that is lost while it is read is asked for its marker again, and not taken for
+        damaged.
     :raises OutputError: when the manifest of an overlay is missing or was changed.
     """
     copies = copies_coordinator(coordinator)
@@ -133,6 +138,7 @@ def read_source(coordinator: SourceCoordinator, lost: Collection[str], *, whole:
     names = {location_of(key) for key in partitions}
     readable = names - set(lost)
     there = list(copies_in(coordinator.store, identifier_of(coordinator), None, readable if whole else ()))
+    damaged = _damaged(coordinator, there, sites)
     there += _unread(copies, names - readable if whole else names)
     if not whole:
         return OfSource(
@@ -156,7 +162,7 @@ def read_source(coordinator: SourceCoordinator, lost: Collection[str], *, whole:
         coordinator=coordinator,
         copies=copies,
         partitions=partitions,
-        there=list(_there(coordinator.source, partitions, there, shown)),
+        there=list(_there(coordinator.source, partitions, there, shown, damaged)),
         chunks=chunks,
         shown=shown,
         ruled=ruled,
@@ -180,6 +186,16 @@ def others_of(coordinator: SourceCoordinator, served: Collection[str]) -> list[O
     return [each for each in found if each is not None]
 
 
+def _damaged(
+    coordinator: SourceCoordinator, found: Iterable[tuple[HeadRecord, Manifest | None]], sites: Sequence[Site]
+) -> set[str]:
+    """Return the keys of copies that are not where they were made, though their location is there."""
+    keys = {head.key for head, manifest in found if manifest is None}
+    of_them = [site for site in sites if site.name in {location_of(key) for key in keys}]
+    gone = missing(of_them, coordinator.store.store_id, coordinator.partition_prefix) if of_them else {}
+    return {key for key in keys if location_of(key) not in gone}
+
+
 def _unread(copies: SourceCoordinator, locations: Collection[str]) -> Iterator[tuple[HeadRecord, Manifest | None]]:
     """Yield the heads of copies whose manifests are not read."""
     for page in head_pages(copies.store, identifier_of(copies), None) if locations else ():
@@ -191,6 +207,7 @@ def _there(
     partitions: Mapping[str, Partition],
     found: Iterable[tuple[HeadRecord, Manifest | None]],
     shown: Mapping[Name, Shown] | None,
+    damaged: Collection[str] = (),
 ) -> Iterator[There]:
     heads = {head.key: (head, manifest) for head, manifest in found}
     for key, partition in partitions.items():
@@ -207,7 +224,7 @@ def _there(
             bytes=head.bytes if head else 0,
             asked=work.bytes if pending else 0,
             published=head is not None,
-            fresh=head is not None and _is_fresh(manifest, name, shown),
+            fresh=head is not None and key not in damaged and _is_fresh(manifest, name, shown),
             pending=pending,
             made_at=head.published_at.timestamp() if head and head.published_at else 0.0,
             instead_of=work.instead_of,
@@ -215,7 +232,7 @@ def _there(
 
 
 def _is_fresh(manifest: Manifest | None, name: Name, shown: Mapping[Name, Shown] | None) -> bool:
-    """Return whether a copy has all that shows; one that cannot be read, or is not looked at, is taken for such."""
+    """Return whether a copy has all that shows; one in a lost location, or not looked at, is taken for such."""
     if shown is None:
         return True
     if name not in shown:

@@ -57,7 +57,7 @@ class ChunkStatus:
     :param chunk: the interval, as text.
     :param bytes: about how many a copy takes.
     :param there: the locations whose copies have all that shows.
-    :param stale: those whose copies lack something that was published since.
+    :param stale: those whose copies lack something that was published since, or are not where they were made.
     :param pending: those for which one was asked for.
     :param waits: why what rules want is not all there and not on its way; empty when it is.
     """
@@ -94,7 +94,7 @@ def copies_status(coordinator: SourceCoordinator, config: DynamicConfig) -> Copi
     documents = documents_of_all(coordinator)
     sites, now = sites_of(documents.get(LOCATIONS)), coordinator.store.now()
     lost = not_read(sites, lost_of(documents.get(LOST_LOCATIONS)), coordinator, now)
-    own = read_source(coordinator, lost, whole=True)
+    own = read_source(coordinator, lost, whole=True, sites=sites)
     if own is None:
         return CopiesStatus()
     found = [own, *others_of(coordinator, {coordinator.source})]

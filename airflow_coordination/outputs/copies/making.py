@@ -7,7 +7,7 @@ heads that show, as readers do it. A file is read back where it was written, so 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO, Final
 
@@ -133,22 +133,34 @@ def copied_file(what: str, source: str, target: str, size: int, *, alive: Callab
     :raises OutputError: when it cannot be read or written, has another size, or is not the same where it was written.
     """
     try:
-        with wrapped(what, source, may_be_missing=True), open_to_read(source) as given, open_to_write(target) as taken:
-            digest, count = _through(given, taken, alive)
+        with (
+            wrapped(what, source, may_be_missing=True),
+            open_to_read(source) as given,
+            wrapped(what, target),
+            open_to_write(target) as taken,
+        ):
+            digest, count = _through(_parts(given, what, source), taken, alive)
     except FileNotFoundError as error:
         raise OutputError(what, source, "is missing", AGAIN) from error
     if count != size:
         raise OutputError(what, source, f"has {count} bytes, and {size} were published", AGAIN)
     with wrapped(what, target), open_to_read(target) as back:
-        again, _ = _through(back, None, alive)
+        again, _ = _through(_parts(back, what, target), None, alive)
     if again != digest:
         raise OutputError(what, target, "is not what was written there (its digest differs)", AGAIN)
     return digest
 
 
-def _through(given: IO[bytes], taken: IO[bytes] | None, alive: Callable[[], None]) -> tuple[str, int]:
+def _parts(given: IO[bytes], what: str, address: str) -> Iterator[bytes]:
+    """Yield what a file has, part by part; what reading raises names that file, and not the one that is written."""
+    with wrapped(what, address):
+        while part := given.read(_PART):
+            yield part
+
+
+def _through(parts: Iterable[bytes], taken: IO[bytes] | None, alive: Callable[[], None]) -> tuple[str, int]:
     digest, count = hashlib.sha256(), 0
-    while part := given.read(_PART):
+    for part in parts:
         alive()
         digest.update(part)
         count += len(part)

@@ -1,0 +1,119 @@
+"""Copies that are not where they were made: a disk was full or went away, or somebody has deleted what lay there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from airflow_coordination.duties.copies import snapshot
+from airflow_coordination.outputs.copies import making
+from airflow_coordination.outputs.copies.locations import MARKER
+from airflow_coordination.stores import open_store
+from tests.copying import DAYS, Copying, Duties
+
+
+@pytest.fixture
+def days(tmp_path) -> Copying:
+    store = open_store(f"sqlite:///{tmp_path / 'c.db'}")
+    store.setup()
+    days = Copying(store, tmp_path / "out")
+    days.place(tmp_path / "hot-1", tmp_path / "hot-2", tier="hot", archive=[tmp_path / "cold"])
+    days.publish(*DAYS)
+    return days
+
+
+@pytest.fixture
+def duties(days) -> Duties:
+    return Duties(days)
+
+
+def emptied(location: Path) -> None:
+    """Delete all that lies in a location but its marker."""
+    for each in location.iterdir():
+        if each.is_dir():
+            shutil.rmtree(each)
+    assert (location / MARKER).exists()
+
+
+def test_what_was_deleted_in_a_location_is_copied_there_anew(days, duties, tmp_path) -> None:
+    days.want(archive=1)
+    duties.settle()
+    emptied(tmp_path / "cold")
+    duties.later(days=1, minutes=1)
+    duties.settle()
+    assert days.rows_in("archive") == days.rows()
+
+
+def test_a_copy_is_not_dropped_because_of_one_that_was_deleted(days, duties, tmp_path) -> None:
+    days.want(hot=2)
+    duties.settle()
+    emptied(tmp_path / "hot-2")
+    days.want(hot=1)
+    duties.settle()
+    assert days.rows_in("hot") == days.rows()
+
+
+def test_a_location_that_is_lost_while_it_is_read_is_not_taken_for_damaged(days, duties, tmp_path, monkeypatch) -> None:
+    days.want(archive=1)
+    duties.settle()
+    days.publish("2013-01-04")  # so that all is looked at
+
+    def gone_before(*args: object) -> object:
+        if (tmp_path / "cold").exists():
+            (tmp_path / "cold").rename(tmp_path / "away")
+        return real(*args)
+
+    real = snapshot.copies_in
+    monkeypatch.setattr(snapshot, "copies_in", gone_before)
+    assert duties.run("runRules")["runRules"].counts["segment/assigned/count"] == 1  # only the new day
+
+
+def test_a_disk_that_goes_while_a_copy_is_made_gets_nothing_published(days, duties, tmp_path, monkeypatch) -> None:
+    days.want(archive=1)
+    duties.run()
+    real = making.copied_file
+
+    def unmounted(*args: object, **more: object) -> str:
+        if not (tmp_path / "away").exists():
+            (tmp_path / "cold").rename(tmp_path / "away")
+        return real(*args, **more)
+
+    monkeypatch.setattr(making, "copied_file", unmounted)
+    done = days.work()
+    assert days.copied() == []
+    assert "was lost meanwhile" in done.errors[0][1]
+
+
+def test_files_that_went_below_a_mount_are_missed_when_the_disk_is_back(days, duties, tmp_path, monkeypatch) -> None:
+    days.want(archive=1)
+    duties.run()
+    real, cold, away = making.copied_file, tmp_path / "cold", tmp_path / "away"
+
+    def unmounted(*args: object, **more: object) -> str:
+        cold.rename(away)
+        try:
+            return real(*args, **more)
+        finally:
+            shutil.rmtree(cold)
+            away.rename(cold)
+
+    monkeypatch.setattr(making, "copied_file", unmounted)
+    done = days.work()
+    assert days.copied() == []
+    assert "is missing" in done.errors[0][1]
+
+
+def test_a_full_disk_is_named_and_not_the_file_that_was_read(days, duties, tmp_path, monkeypatch) -> None:
+    days.want(archive=1)
+    duties.run()
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(making, "_write", full)
+    told = days.work().errors[0][1]
+    assert "No space left on device" in told
+    assert f": {tmp_path / 'cold'}/" in told
+    assert days.copied() == []
