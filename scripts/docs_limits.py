@@ -124,6 +124,9 @@ TIMERS = (
     Constant("Airflow: wait before a try after a task that could not begin", "hooks.retries", "MENDING"),
     Constant("Fair shares: between two looks of a worker at the others", "values.settings", "BALANCE_INTERVAL"),
     Constant("Drain: between two looks at work that lost races", "spark.draining", "LOOK_PAUSE", SECONDS),
+    Constant(
+        "Driver: between two looks for processes of its machine that are gone", "leases.tries", "LOOK_EVERY", SECONDS
+    ),
     Constant("Drain: wait while another process runs the supplier", "spark.draining", "RIVAL_PAUSE", SECONDS),
     Constant("Driver: until Spark's jobs are cancelled once more", "spark.interruption", "CANCEL_AGAIN", SECONDS),
     Constant(

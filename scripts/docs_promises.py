@@ -50,7 +50,7 @@ PROMISES = {
     "S29": "A payload is replaced only between a reset and the next acquisition: nobody works on another than its own.",
     "L1": "When faults stop, every partition ends completed or parked; nothing is stuck.",
     "L2": "A vanished owner's lease is reclaimed within lease + sweep + 5 seconds; a clean end frees it within 5"
-    " seconds; a retry of the task takes over at once.",
+    " seconds; a retry of the task takes over at once, and so does a drain where a process of its machine is gone.",
     "L3": "Due work is acquired within sweep + 5 seconds.",
     "L4": "A dead supplier is replaced when its lease is over.",
     "L5": "A poison partition is parked after its maximum; the others lose less than 5 % of their throughput.",

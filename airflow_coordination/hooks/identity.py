@@ -13,8 +13,9 @@ from airflow.sdk.execution_time import task_runner
 
 from airflow_coordination.hooks.settings import SECTION
 from airflow_coordination.values.errors import DeploymentError
-from airflow_coordination.values.fence import Owner, whereabouts
+from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.whereabouts import whereabouts
 
 if TYPE_CHECKING:
     from airflow.sdk.definitions.context import Context

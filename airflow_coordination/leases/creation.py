@@ -37,6 +37,7 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.refreshing import Outdated, Refresh
 from airflow_coordination.protocol.results import Created
 from airflow_coordination.protocol.writes import Create, NewPartition
+from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.names import (
     GLOBAL_STATE_KEY,
@@ -48,6 +49,7 @@ from airflow_coordination.values.names import (
 )
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import positive
+from airflow_coordination.values.whereabouts import is_gone
 
 log = logging.getLogger(__name__)
 
@@ -138,6 +140,9 @@ class Supplying:
         lease = leases.by_query(GLOBAL_STATE_KEY) or self._first_global_lease(leases) or leases.retake(GLOBAL_STATE_KEY)
         if lease is None:
             rival = self._core.settler.read(self._core.global_id, GLOBAL_STATE_KEY)
+            if rival is not None and is_gone(rival.owner):
+                lease = self._after_the_gone(rival, leases)
+        if lease is None:
             if rival is None:
                 return SupplierRun(ran=False)
             return SupplierRun(ran=False, rival=rival.owner, rival_until=rival.ownership_timeout)
@@ -160,6 +165,13 @@ class Supplying:
         if done.keys:
             log.info("Source %s: %d finished parent(s) cleaned up.", shown(self._core.source), len(done.keys))
         return len(done.keys)
+
+    def _after_the_gone(self, rival: Partition, leases: Acquisition) -> Lease | None:
+        """End the run of a supplier whose process is gone, and acquire its lease."""
+        left = self._core.tenures.start(rival, self._core.clock.monotonic())
+        with suppress(PartitionNotOwnedError, PartitionNotFoundError):  # somebody else was faster
+            self._core.tenures.end(left, GiveUpRequest())
+        return leases.by_query(GLOBAL_STATE_KEY)
 
     def supplier_rival(self) -> Partition | None:
         """Return the supplier's item while somebody else, alive or dead, holds its lease, otherwise ``None``."""

@@ -199,15 +199,18 @@ class FailRequest(EndRequest):
 
     :param error: kept as the last error, as far as a store takes it.
     :param park: at once, because another try would fare no better.
+    :param most: so many failures in a row park it, as the tenure's owner had it; ``None`` = by the settings.
     """
 
     error: str
     park: bool = False
+    most: int | None = None
 
     def changes(self, partition: Partition, op: str, settings: Settings) -> dict[str, Any]:
         """Return what the write changes."""
         failures = partition.failures + 1
-        parks = self.park or failures >= settings.max_failures
+        most = settings.max_failures if self.most is None else self.most
+        parks = self.park or failures >= most
         delay = settings.delay_after(failures) if self.wait is None else self.wait
         return {
             "outcome": Outcome.FAILED,

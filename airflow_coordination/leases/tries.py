@@ -1,8 +1,13 @@
-"""The tries of a task: the next one adopts or retakes what the try before has left, or ends it in its place."""
+"""What others have left: the next try of a task adopts or retakes it, or ends it in the place of who is dead."""
 
 from __future__ import annotations
 
+import logging
+import threading
 from collections.abc import Callable, Sequence
+from datetime import timedelta
+from functools import cached_property
+from typing import Final
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.counting import Counting
@@ -11,9 +16,76 @@ from airflow_coordination.leases.outcomes import EndRequest, FailRequest, GiveUp
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
-from airflow_coordination.values.fence import Fence
+from airflow_coordination.values.fence import Fence, Owner
+from airflow_coordination.values.input_errors import CoordinationError, shown
 from airflow_coordination.values.names import check_key
-from airflow_coordination.values.status import Outcome
+from airflow_coordination.values.status import Outcome, PartitionStatus
+from airflow_coordination.values.whereabouts import is_gone
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY: Final = 5.0
+"""Seconds between two looks for owners that are gone, of a driver that has enough to do."""
+_AT_ONCE: Final = 400
+_NO_WAIT: Final = timedelta(0)
+
+
+class GoneOwners:
+    """Ends in their place what processes of this machine held that are gone: killed, mostly, without a word.
+
+    It saves the wait for the end of the lease and of its grace, and nothing depends on it: each ending goes under the
+    tenure's own fence, as any other one (promise S2).
+
+    :param core: whose source.
+    :param end: ends the tenure of a key under a fence, unless it is over; says whether it has.
+    """
+
+    def __init__(self, core: Participant, end: Callable[[str, Fence, FailRequest], bool]) -> None:
+        self._core, self._end = core, end
+        self._next = core.clock.monotonic() + LOOK_EVERY
+        self._lock = threading.Lock()
+
+    def look_now_and_then(self) -> None:
+        """Look as :meth:`look` does, but not more often than each :data:`LOOK_EVERY`."""
+        with self._lock:
+            now = self._core.clock.monotonic()
+            if now < self._next:
+                return
+            self._next = now + LOOK_EVERY
+        self.look()
+
+    def look(self) -> list[str]:
+        """End as failed what the gone held in this source, and return the keys.
+
+        Sends a request for each 400 that are held, once, and two for each ending. The first failure in a row costs no
+        wait: mostly the partition has nothing to do with it. One that fails again rests as others do, and is parked.
+        A store that does not answer ends the look, and nothing else: leases run out all the same.
+        """
+        ended: list[str] = []
+        try:
+            ended += (each.key for each in self._held_by_the_gone() if self._ended(each))
+        except CoordinationError as error:
+            log.info("Source %s: could not look for owners that are gone: %s", shown(self._core.source), error)
+        return ended
+
+    def _ended(self, held: Partition) -> bool:
+        who, fence, here = Owner(held.owner or "").plain, Fence(held.token, held.nonce), self._core.owner.plain
+        error = f"Its process is gone without an ending ({who}); noticed on the same machine, by {here}"
+        request = FailRequest(error, wait=None if held.failures else _NO_WAIT, most=held.max_failures)
+        ended = self._end(held.key, fence, request)
+        if ended:
+            log.warning("Partition %s of source %s: %s", shown(held.key), shown(self._core.source), error)
+        return ended
+
+    def _held_by_the_gone(self) -> list[Partition]:
+        found: list[Partition] = []
+        after: str | None = None
+        while True:
+            page = self._core.store.page(self._core.source_id, PartitionStatus.ASSIGNED, after, _AT_ONCE)
+            found += (each for each in page if is_gone(each.owner))
+            if len(page) < _AT_ONCE:
+                return found
+            after = page[-1].key
 
 
 class Tries:
@@ -33,6 +105,11 @@ class Tries:
         end: Callable[[Lease, EndRequest], object],
     ) -> None:
         self._core, self._acquisition, self._counting, self._end = core, acquisition, counting, end
+
+    @cached_property
+    def gone(self) -> GoneOwners:
+        """What processes of this machine have left behind, of whatever owner."""
+        return GoneOwners(self._core, self._end_for_dead_owner)
 
     def retake(self, key: str) -> Lease | None:
         """Take a partition over, at once, from an earlier try of this task; ``None`` if none holds it."""

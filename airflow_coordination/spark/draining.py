@@ -31,7 +31,7 @@ from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.session import check_distributions, check_output_root, share_python
-from airflow_coordination.values.fence import Owner, whereabouts
+from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import InvalidInputError, shown
 from airflow_coordination.values.settings import (
     AT_ONE_TIME,
@@ -42,6 +42,7 @@ from airflow_coordination.values.settings import (
     check_concurrent_leases,
 )
 from airflow_coordination.values.status import Outcome
+from airflow_coordination.values.whereabouts import whereabouts
 
 log = logging.getLogger(__name__)
 
@@ -296,10 +297,14 @@ def _as_balanced_pool(
 def next_lease(coordinator: SourceCoordinator, supplier: Supplier | None) -> Lease | None:
     """Return the next lease, ``None`` when there is nothing to do and this is known.
 
+    What processes of this machine have left that are gone is done now, and not once its lease has run out.
+
     While somebody else holds the supplier's lease nobody knows it: what they list is about to come, or, if they are
     dead, it is this process's to list once their lease is over. So this waits.
     """
     lease = coordinator.get_next_partition(supplier)
+    if lease is None and coordinator.tries.gone.look():
+        lease = coordinator.get_next_partition()
     told: str | None = None
     while lease is None and supplier is not None and (rival := coordinator.supplying.supplier_rival()) is not None:
         if rival.owner != told:

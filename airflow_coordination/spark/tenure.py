@@ -132,6 +132,7 @@ def run_tenure(
     :param driver: session, coordinator and output root.
     :param fetch_next: asked as it completes: whether to acquire the next partition in the same step.
     """
+    driver.coordinator.tries.gone.look_now_and_then()
     return _Tenure(function, lease, driver, fetch_next).run()
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from datetime import timedelta
 
 from airflow_coordination.leases import Outcome, PartitionStatus
@@ -170,3 +172,39 @@ def test_what_a_driver_measures_is_told_with_each_save(task: Task) -> None:
     assert [event for event in told if event in ("saved", "gauges", "ended")] == ["saved", "gauges", "ended", "gauges"]
     name = "flights_source_coordinator_millisBehindLatest"
     assert [report["gauges"] for report in driver.reports("gauges")] == [{name: 5000}, {name: 0}]
+
+
+KILLED = """
+import os, signal, sys
+from pyspark.sql import SparkSession
+from airflow_coordination.spark import drain
+from airflow_coordination.stores import open_store
+def main(spark, lease):
+    with lease.publish("rows") as block:
+        spark.range(10).write.parquet(block.path)
+    lease.save({"row": 10})
+    os.kill(os.getpid(), signal.SIGKILL)
+spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+drain(main, store=sys.argv[1], source="flights", spark=spark, output_root=sys.argv[2])
+"""
+
+
+def test_w8_a_drain_goes_on_at_once_with_what_one_that_was_killed_on_its_machine_held(spark, task: Task) -> None:
+    """The lease would last for ten minutes; what was saved under it counts once."""
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["p"])
+    command = [sys.executable, "-c", KILLED, task.store_url, str(task.output_root)]
+    died = subprocess.run(command, capture_output=True, check=False)
+    assert died.returncode == -signal.SIGKILL, died.stderr.decode()[-3000:]
+    assert coordinator.partition("p").status is PartitionStatus.ASSIGNED
+
+    def main(spark, lease):
+        assert lease.progress_state == {"row": 10}
+        with lease.publish("rows") as block:
+            spark.range(10, 30).write.parquet(block.path)
+        return Complete()
+
+    drained = drain(main, store=task.store, source="flights", spark=spark, output_root=task.output_root)
+    assert (drained.completed, drained.keys) == (1, ("p",))
+    assert rows(spark, task) == list(range(30))
+    assert [each.outcome for each in coordinator.history("p")] == [Outcome.FAILED, Outcome.COMPLETED]

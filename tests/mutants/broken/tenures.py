@@ -105,8 +105,8 @@ MUTANTS = (
     Mutant(
         "one failure too many",
         _REQUESTS,
-        "failures >= settings.max_failures",
-        "failures > settings.max_failures",
+        "failures >= most",
+        "failures > most",
         "L5: a poison partition is not parked at its maximum",
     ),
     Mutant(
