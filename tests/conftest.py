@@ -137,7 +137,7 @@ def postgres_cluster() -> Iterator[str]:
     if shared := os.environ.get("COORDINATION_TEST_CLUSTER"):
         yield shared
         return
-    with private_postgres() as url:
+    with private_postgres(durable=False) as url:
         yield url
 
 

@@ -111,7 +111,7 @@ def _surroundings(names: list[str]) -> Iterator[Mapping[str, str]]:
         return
     from tests.engines.postgres import private_postgres
 
-    with private_postgres() as url:
+    with private_postgres(durable=False) as url:
         yield {CLUSTER: url}
 
 

@@ -30,11 +30,13 @@ from airflow_coordination.stores.sql.statements.dialect import quote_name
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
+from tests.engines.postgres import made_durable
 
 pytestmark = pytest.mark.postgres
 BLOCK = Block("clean", "file:///out/manifest", "digest", rows=3, bytes=9)
 HOSTILE = 'who";DROP/**/TABLE/**/coordination_meta;--'
 SOON = timedelta(microseconds=1)
+DURABLE = "fsync on, full_page_writes on, synchronous_commit on"
 
 
 def works(store: PartitionStore) -> None:
@@ -138,6 +140,13 @@ class Place:
         names = ("partitions", "heads", "sources", "audit", "history", "follow_ups", "chunks", "documents")
         tables = [f"{schema}.coordination_{name}" for name in names]
         self.sql(f"TRUNCATE {', '.join(tables)}")
+
+
+@pytest.fixture
+def durable(postgres_cluster: str) -> Iterator[None]:
+    """The server as one has it, not as the tests have theirs."""
+    with made_durable(postgres_cluster):
+        yield
 
 
 @pytest.fixture
@@ -249,6 +258,7 @@ def findings(place: Place, role: SqlRole, meant: SqlRole) -> dict[str, Finding]:
         store.close()
 
 
+@pytest.mark.usefixtures("durable")
 def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Place) -> None:
     """A3, B6: a role that may only read was found well as a worker's."""
     place.lives(SqlRole.OWNER, lambda store: store.setup())
@@ -273,11 +283,19 @@ def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Pl
     assert much.remedy == "Revoke what it does not need"
 
 
+@pytest.mark.usefixtures("durable")
 def test_e9_doctor_looks_whether_what_is_acknowledged_is_on_disk(place: Place) -> None:
     """E9: and mentions what a failover to a replica that lags would lose."""
     place.lives(SqlRole.OWNER, lambda store: store.setup())
-    durable = findings(place, SqlRole.OWNER, SqlRole.OWNER)["durability"]
-    assert durable.found == "fsync on, full_page_writes on, synchronous_commit on"
+    assert findings(place, SqlRole.OWNER, SqlRole.OWNER)["durability"].found == DURABLE
+
+
+def test_e9_doctor_warns_where_what_is_acknowledged_may_be_lost(place: Place) -> None:
+    """E9: as the tests' own server does, which never waits for the disk."""
+    place.lives(SqlRole.OWNER, lambda store: store.setup())
+    lossy = findings(place, SqlRole.OWNER, SqlRole.OWNER)["durability"]
+    assert (lossy.verdict, lossy.found) == (Verdict.WRONG, DURABLE.replace("fsync on", "fsync off"))
+    assert lossy.remedy
 
 
 @pytest.mark.parametrize(
