@@ -198,14 +198,17 @@ class Balance:
         return take
 
     def first(self) -> Lease | None:
-        """Return a lease to begin with, ``None`` when there is none to be had; waits for what others are asked for."""
+        """Return a lease to begin with, ``None`` when there is none to be had; waits for what others are asked for.
+
+        Under a pause nobody is waited for: what is free stays so until it ends.
+        """
         try:
             while True:
                 if self.room(0) and (lease := self._coordinator.get_next_partition()) is not None:
                     return lease
                 if (lease := self.overdue()) is not None:
                     return lease
-                if not self.expects:
+                if not self.expects or self._coordinator.pausing.holds_back():
                     return None
                 self._clock.sleep(self.next_look or 0)
         finally:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.monitoring.waiting.patience import ends_soon
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.interruption import Interrupted
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
@@ -73,8 +74,8 @@ class BalancedPool(WorkerPool):
             begun += 1
         while len(self._at_work) < self._places and self._begin_one(self._balance.overdue):
             begun += 1
-        if not (room or begun) and self._goes_on:
-            self._begin_or_wait()
+        if not begun and self._goes_on:
+            self._begin_or_wait(room)
         self._were_at_work = len(self._at_work)
 
     def _room(self) -> int:
@@ -90,15 +91,22 @@ class BalancedPool(WorkerPool):
                 self._problem = self._problem or error
             return 0
 
-    def _begin_or_wait(self) -> None:
-        """Begin what the supplier lists, where nothing is free; wait for the next look where something is."""
-        if self._balance.expects:
+    def _begin_or_wait(self, room: int) -> None:
+        """Begin what the supplier lists, where nothing is free; wait for the next look where something is, or will be.
+
+        :param room: how many leases could have been taken.
+        """
+        held_back = not self._at_work and ends_soon(self._driver.coordinator)
+        if held_back or (not room and self._balance.expects):
             self._idle = True
-        elif self._supplied is not None and self._may_follow():
+        elif not room and self._supplied is not None and self._may_follow():
             self._begin_one(self._supplied)
 
     def _patience(self) -> float | None:
         return self._balance.next_look
+
+    def _patiently(self, acquire: Callable[[], Lease | None]) -> Lease | None:
+        return acquire()  # a member waits by its looks: who blocks would be believed gone
 
     def _may_follow(self) -> bool:
         return self._balance.may_follow(len(self._at_work))

@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.monitoring.waiting.patience import patiently
 from airflow_coordination.spark.interruption import Interrupted, Stopped, Stops
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
@@ -89,12 +91,16 @@ class OneByOne:
         return lease
 
     def _search(self) -> Lease | None:
-        """Return what ``acquire`` finds; SIGTERM cuts it short, and what was just acquired is given back."""
+        """Return what ``acquire`` finds, if not at once, when a pause is over that ends soon.
+
+        SIGTERM cuts it short, and what was just acquired is given back.
+        """
+        search = partial(patiently, self._driver.coordinator, self._acquire)
         if self._stops is None:
-            return self._acquire()
+            return search()
         try:
             with self._stops.searching():
-                return self._acquire() if self.stopped is None else None
+                return search() if self.stopped is None else None
         except Interrupted:
             give_back_unbegun(self._driver.coordinator)
             return None

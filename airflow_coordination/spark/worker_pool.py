@@ -20,6 +20,7 @@ from typing import Any
 
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import GiveUp, PartitionOutcome
+from airflow_coordination.monitoring.waiting.patience import patiently
 from airflow_coordination.spark.interruption import Interrupted, Stopped, Stops
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import GivenUp, give_back_unbegun, set_aside
@@ -284,7 +285,7 @@ class WorkerPool:
         """Return a lease to begin with; SIGTERM cuts the search short."""
         try:
             with self._stops.searching():
-                lease = acquire()
+                lease = acquire() if self._at_work else self._patiently(acquire)
                 while lease is not None and lease.key in self._given_up:
                     set_aside(lease, self._driver.coordinator)
                     lease = acquire()
@@ -299,6 +300,10 @@ class WorkerPool:
             self._give_back(lease)
             return None
         return lease
+
+    def _patiently(self, acquire: Callable[[], Lease | None]) -> Lease | None:
+        """Acquire while nothing runs: what would end now waits for a pause to be over that ends soon."""
+        return patiently(self._driver.coordinator, acquire)
 
     def _hear(self) -> Ended | None:
         """Wait for news of a member, and return the ending of a tenure that it tells of, if it does."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.hooks.retries import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.monitoring.waiting.patience import patiently
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import Shell, shell_of, typed
 from airflow_coordination.spark.balance import Balance
@@ -80,9 +82,9 @@ class LeaseChoice:
                 first, *self.further = retaken
                 return first
         if self._balance is not None:
-            return Balance(self._coordinator, self._places, self._balance).first()
+            return patiently(self._coordinator, Balance(self._coordinator, self._places, self._balance).first)
         if recalled is None:
-            return self._coordinator.get_next_partition(hint=self._hint)
+            return patiently(self._coordinator, partial(self._coordinator.get_next_partition, hint=self._hint))
         key, fence = str(recalled["key"]), Fence.parse(recalled["fence"])
         return self._cleared(key) if recalled["reported"] else self._again(key, fence)
 
@@ -127,7 +129,7 @@ class LeaseChoice:
         return self._take(key)
 
     def _take(self, key: str) -> Lease:
-        lease = self._coordinator.acquire_partition(key)
+        lease = patiently(self._coordinator, partial(self._coordinator.acquire_partition, key))
         if lease is None:
             raise _unavailable(self._read(key), shell_of(self._coordinator.store))
         return lease
