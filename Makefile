@@ -52,9 +52,9 @@ test-all: ## Everything there is but `make proof`: also every mutant, moto, both
 packages:
 	@scripts/system_packages.sh java postgresql pgbouncer chromium
 
-# Side by side in `make test`: two wait for the network, one computes.
+# Side by side in `make test`: all but one wait for the network, one computes.
 .PHONY: engines servers jars npm archive
-engines: jars npm archive
+engines: jars npm archive .work/site/ready
 
 servers:
 	@scripts/system_packages.sh java postgresql pgbouncer
@@ -98,7 +98,7 @@ test-without-airflow: .venv/ready ## Drain a partition where only the wheel and 
 	scripts/without_airflow.sh
 
 # Rooms, the tree, the pages, the model's traces, the kit in memory and on SQLite; all else is for `make test`.
-WHILE_WRITING := tests/unit tests/conformance tests/house tests/docs tests/model tests/mutants
+WHILE_WRITING := tests/unit tests/conformance tests/house tests/docs tests/packaging tests/site tests/model tests/mutants
 
 .PHONY: test-fast
 test-fast: .venv/ready .work/javascript/ready ## What can be tested in 90 seconds: lint, and what needs no engine, moto or Airflow process
@@ -155,9 +155,26 @@ counted: .venv/ready
 accept: counted ## Write everything that is pinned (what is sent, the API's document, pages made from the code), and show what differs
 	@$(RUN) python scripts/accept.py
 
-.PHONY: docs
-docs: .venv/ready ## Build the pages that are not kept: the Python reference, and the promises with their tests
+# An environment of its own: what builds the site is none of what we run on.
+.work/site/ready: requirements/docs.txt scripts/npm/site/package-lock.json | .venv/ready
+	@$(BIN)/uv venv --quiet --clear --python $(BIN)/python .work/site/venv
+	@$(BIN)/uv pip install --quiet --require-hashes --python .work/site/venv/bin/python -r requirements/docs.txt
+	@$(BIN)/python scripts/npm_packages.py site
+	@touch $@
+
+.PHONY: pages
+pages: .venv/ready
 	@$(BIN)/python scripts/docs_build.py
+
+MKDOCS := NO_MKDOCS_2_WARNING=1 .work/site/venv/bin/mkdocs
+
+.PHONY: docs
+docs: pages .work/site/ready ## Build the site of docs/, the Python reference and the promises with their tests in it
+	@$(MKDOCS) build --quiet && echo "built: .work/site/html/index.html"
+
+.PHONY: docs-serve
+docs-serve: pages .work/site/ready ## Show the site at an address of this machine, and again whenever a page changes
+	@$(MKDOCS) serve
 
 AGAINST ?=
 
@@ -173,7 +190,7 @@ format: .venv/ready ## Let ruff lay out the code
 
 .PHONY: lock
 lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
-	for name in uv dev bench iceberg; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
+	for name in uv dev bench iceberg docs; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	  --extra airflow --extra spark --extra postgres --extra amazon requirements/image.in pyproject.toml -o requirements/image.txt

@@ -7,7 +7,7 @@ somebody publishes. Hatchling calls this for each build; ``scripts/site`` uses t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -15,7 +15,7 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 _CODE: Final = re.compile(r"(^```.*?^```$)", re.M | re.S)
 _LINK: Final = re.compile(r"(?P<mark>!?)\[(?P<text>[^\[\]]*)\]\((?P<target>[^)\s]+)\)")
-_OUTSIDE: Final = re.compile(r"[a-z][a-z+.-]*:")
+_STAYS: Final = re.compile(r"[a-z][a-z+.-]*:|#")
 _KEYS: Final = ("documentation", "page", "raw", "repository")
 
 
@@ -76,23 +76,36 @@ def addresses(settings: Mapping[str, str], version: str) -> Addresses:
     return Addresses(**values, tag=f"v{version}")
 
 
+def relinked(text: str, changed: Callable[[re.Match[str]], str]) -> str:
+    """Return a page with its relative links and pictures changed; blocks of code and anchors of the page stay.
+
+    :param changed: is given a match with ``mark`` (``!`` of a picture), ``text`` and ``target``, and returns its like.
+    """
+
+    def of(match: re.Match[str]) -> str:
+        return match[0] if _STAYS.match(match["target"]) else changed(match)
+
+    return "".join(part if part.startswith("```") else _LINK.sub(of, part) for part in _CODE.split(text))
+
+
+def from_the_root(match: re.Match[str], path: str, known: Addresses) -> str:
+    """Return a link as one to a file of the tag; only its words where no repository is known.
+
+    :param path: of the file, from the root of the repository; an anchor may follow.
+    """
+    mark, words = match["mark"], match["text"]
+    if known.repository:
+        return f"{mark}[{words}]({known.of(path, shown=bool(mark))})"
+    return f"*{words}*" if mark else words
+
+
 def for_outside(text: str, known: Addresses) -> str:
     """Return a page of the repository's root as it can be read elsewhere.
 
     Relative links lead to the files of the tag. Where no repository is known their words stay without a link, and of
     pictures what they say.
     """
-
-    def changed(match: re.Match[str]) -> str:
-        mark, words, target = match["mark"], match["text"], match["target"]
-        if _OUTSIDE.match(target) or target.startswith("#"):
-            return match[0]
-        if known.repository:
-            return f"{mark}[{words}]({known.of(target, shown=bool(mark))})"
-        return f"*{words}*" if mark else words
-
-    parts = _CODE.split(text)
-    return "".join(part if part.startswith("```") else _LINK.sub(changed, part) for part in parts)
+    return relinked(text, lambda match: from_the_root(match, match["target"], known))
 
 
 class CustomMetadataHook(MetadataHookInterface):

@@ -1,6 +1,6 @@
-"""Download the packages of npm that tests need and that nobody ships: the two engines of Kinesis.
+"""Download the packages of npm that tests and the site need: the two engines of Kinesis, what draws diagrams.
 
-usage: npm_packages.py kinesis ...
+usage: npm_packages.py NAME ..., of kinesis and site
 
 Node and npm come with the requirements. What is there already is not downloaded again. Each set is described by its
 lock, with a hash for every package, in ``scripts/npm``, and lies in ``.work/npm`` when it is whole, never before.
@@ -19,7 +19,7 @@ from typing import Final
 CHECKOUT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = CHECKOUT / ".work/npm"
 SETS: Final = CHECKOUT / "scripts/npm"
-NAMES: Final = ("kinesis",)
+NAMES: Final = ("kinesis", "site")
 _DESCRIPTION: Final = "package.json"
 _LOCK: Final = "package-lock.json"
 _SECONDS: Final = 600

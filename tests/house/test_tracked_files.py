@@ -25,7 +25,7 @@ MACHINE = re.compile(
         ]
     )
 )
-LOCKS = ("requirements/dev.txt", "requirements/uv.txt", "requirements/bench.txt", "requirements/image.txt")
+LOCKS = tuple(f"requirements/{name}.txt" for name in ("dev", "uv", "bench", "docs", "iceberg", "image"))
 
 
 def test_no_file_names_a_registry_s_host_or_a_path_of_one_machine():

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scripts import npm_packages
-from scripts.npm_packages import SETS, PackagesError, download, main, node, packages
+from scripts.npm_packages import NAMES, SETS, PackagesError, download, main, node, packages
 
 NAME = "kinesis"
 LOCK = SETS / NAME / "package-lock.json"
@@ -49,16 +49,20 @@ def test_packages_of_another_lock_do_not_count(shelf: Path) -> None:
         packages(NAME)
 
 
-def test_the_lock_has_a_hash_for_every_package_and_names_no_place() -> None:
-    entries = {name: entry for name, entry in json.loads(LOCK.read_text())["packages"].items() if name}
-    assert [name for name, entry in entries.items() if not entry.get("integrity", "").startswith("sha512-")] == []
-    assert [name for name, entry in entries.items() if "resolved" in entry] == []
+@pytest.mark.parametrize("name", NAMES)
+def test_the_lock_has_a_hash_for_every_package_and_names_no_place(name: str) -> None:
+    locked = json.loads((SETS / name / "package-lock.json").read_text())["packages"]
+    entries = {place: entry for place, entry in locked.items() if place}
+    assert [place for place, entry in entries.items() if not entry.get("integrity", "").startswith("sha512-")] == []
+    assert [place for place, entry in entries.items() if "resolved" in entry] == []
 
 
-def test_the_lock_has_the_versions_that_are_wanted() -> None:
-    wanted = json.loads((SETS / NAME / "package.json").read_text())["devDependencies"]
-    locked = json.loads(LOCK.read_text())["packages"]
-    assert {name: locked[f"node_modules/{name}"]["version"] for name in wanted} == wanted
+@pytest.mark.parametrize("name", NAMES)
+def test_the_lock_has_the_versions_that_are_wanted(name: str) -> None:
+    described = json.loads((SETS / name / "package.json").read_text())
+    wanted = described.get("devDependencies") or described["dependencies"]
+    locked = json.loads((SETS / name / "package-lock.json").read_text())["packages"]
+    assert {each: locked[f"node_modules/{each}"]["version"] for each in wanted} == wanted
 
 
 def test_node_is_the_program_itself() -> None:
@@ -71,7 +75,7 @@ def test_an_unknown_set_is_answered_with_the_usage(names: list[str], capsys: pyt
     with pytest.raises(SystemExit) as end:
         main(names)
     assert end.value.code == 2
-    assert "usage: npm_packages.py kinesis ..." in capsys.readouterr().err
+    assert "usage: npm_packages.py NAME ..., of kinesis and site" in capsys.readouterr().err
 
 
 @pytest.mark.slow
