@@ -23,7 +23,7 @@ from airflow_coordination.stores.sql.columns import (
     chunk_totals_of,
     document_of,
     follow_up_of,
-    head_of,
+    heads_of,
     moment,
     partition_of,
     past_tenure_of,
@@ -201,7 +201,7 @@ class SqlReading(ABC):
         if within is not None:
             parameters |= {"start": to_micros(within.start), "end": to_micros(within.end)}
         rows = self.execute(Call("read head records", writes=False), statement, parameters)
-        return [head_of(row) for row in rows]
+        return heads_of(rows)
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the newest tenures that have ended, the newest first, of one partition if it is named."""
