@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
+from typing import Any
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import check_key
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Span
@@ -18,6 +21,25 @@ Read = Callable[[], Sequence[HeadRecord]]
 
 def _at_once(read: Read) -> Sequence[HeadRecord]:
     return read()
+
+
+def narrowed(store: PartitionStore, within: Span | None) -> dict[str, Any]:
+    """Return what ``store.heads`` is given beside the rest; nothing where nothing is narrowed.
+
+    A store from elsewhere, written before intervals, may not know of it, and serves all who read everything.
+
+    :param within: only head records with a moment in common with it, and those that have no interval.
+    :raises SettingsError: when the store cannot narrow what it reads.
+    """
+    if within is None:
+        return {}
+    try:
+        inspect.signature(store.heads).bind("", within=within)
+    except TypeError as error:
+        problem = "cannot read the head records of an interval: its heads() has no parameter within="
+        remedy = "Update that store: PartitionStore.heads says what within= means"
+        raise SettingsError("store", store.description, problem, remedy) from error
+    return {"within": within}
 
 
 def every_head(
@@ -39,14 +61,15 @@ def every_head(
     :param hear: sends one read, and repeats it if the caller wants that.
     :param limit: records per read.
     :param within: only those with a moment in common with it, and those that have no interval.
+    :raises SettingsError: when ``within`` is given and the store cannot narrow what it reads.
     """
     last: HeadRecord | None = None
-    narrowed = {} if within is None else {"within": within}  # a store from elsewhere may not know of it
+    more = narrowed(store, within)
     while True:
         after, after_dataset = (last.key, last.dataset) if last else (None, None)
 
         def read(after: str | None = after, after_dataset: str | None = after_dataset) -> Sequence[HeadRecord]:
-            return store.heads(source, dataset, key, after, limit, after_dataset, **narrowed)
+            return store.heads(source, dataset, key, after, limit, after_dataset, **more)
 
         page = hear(read)
         yield from page

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
 
+from airflow_coordination.protocol.pages import narrowed
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError
@@ -23,10 +23,11 @@ def head_pages(
     """Yield the head records of one dataset, or of all for ``None``, page by page.
 
     :param within: only those with a moment in common with it, and those that have no interval.
+    :raises SettingsError: when ``within`` is given and the store cannot narrow what it reads.
     """
     after: tuple[str, str | None] | tuple[None, None] = (None, None)
-    narrowed: dict[str, Any] = {} if within is None else {"within": within}  # a store from elsewhere may not know of it
-    while page := store.heads(source, dataset=dataset, after=after[0], limit=PAGE, after_dataset=after[1], **narrowed):
+    more = narrowed(store, within)
+    while page := store.heads(source, dataset=dataset, after=after[0], limit=PAGE, after_dataset=after[1], **more):
         for head in page:
             _check_kind(head)
         yield page

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from typing import cast
+
 import pytest
 
 from airflow_coordination.leases import Block, SourceCoordinator
 from airflow_coordination.outputs.heads import pages
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.planning.intervals import parse_interval
+from airflow_coordination.protocol.pages import every_head
+from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.crash import FaultyStore
+from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.times import Span
 
 
 @pytest.mark.parametrize(("number", "reads"), [(0, 1), (1, 1), (9, 1), (10, 2), (25, 3)])
@@ -40,3 +47,44 @@ def test_pages_within_an_interval_are_filtered_by_the_store(monkeypatch: pytest.
     found = [head.key for page in head_pages(store, "flights|PARTITION", "clean", spring) for head in page]
     assert found == ["2013-03", "2013-04", "2013-05"]
     assert len(store.calls) == 2
+
+
+class _FromElsewhere(InMemoryStore):
+    """A store that was written before head records had intervals."""
+
+    def heads(  # type: ignore[override]
+        self,
+        source: str,
+        dataset: str | None = None,
+        key: str | None = None,
+        after: str | None = None,
+        limit: int = 1000,
+        after_dataset: str | None = None,
+    ) -> Sequence[HeadRecord]:
+        return super().heads(source, dataset, key, after, limit, after_dataset)
+
+
+def _by_pages(store: InMemoryStore, within: Span | None) -> list[HeadRecord]:
+    return [head for page in head_pages(store, "flights|PARTITION", "clean", within) for head in page]
+
+
+def _one_by_one(store: InMemoryStore, within: Span | None) -> list[HeadRecord]:
+    return list(every_head(store, "flights|PARTITION", dataset="clean", within=within))
+
+
+@pytest.mark.parametrize("read", [_by_pages, _one_by_one])
+def test_a_store_that_knows_no_intervals_serves_readers_and_says_what_it_lacks(
+    read: Callable[[InMemoryStore, Span | None], list[HeadRecord]],
+) -> None:
+    store = cast(InMemoryStore, _FromElsewhere())
+    c = SourceCoordinator(store, "flights", "owner")
+    c.create_partitions(["2013-03"])
+    lease = c.get_next_partition()
+    assert lease is not None
+    c.complete(lease, [Block("clean", "/1", "1")])
+    assert [head.key for head in read(store, None)] == ["2013-03"]
+    with pytest.raises(
+        SettingsError, match=r"store=.*: cannot read .* no parameter within=\. Update that store"
+    ) as refused:
+        read(store, parse_interval("interval", "2013-03/P1M"))
+    assert refused.value.field == "store"
