@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import PartitionStatus, SourceCoordinator, patience
+from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.leases.outcomes import Complete
-from airflow_coordination.monitoring.waiting.patience import PATIENCE, ends_soon, patiently
+from airflow_coordination.monitoring.waiting.patience import LOOK_AGAIN, PATIENCE, ends_soon, patiently
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.draining import Drained, drain
@@ -126,7 +126,7 @@ class Waited:
 def test_it_looks_every_few_seconds_and_waits_no_longer_than_the_pause() -> None:
     waited = Waited(lasts=timedelta(minutes=2))
     assert waited.acquire().key == "a"
-    assert max(waited.slept) <= patience.LOOK_AGAIN
+    assert max(waited.slept) <= LOOK_AGAIN
     assert 120 <= sum(waited.slept) < 121
 
 
