@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from airflow.sdk.plugins_manager import AirflowPlugin
+from airflow.providers.common.compat.sdk import AirflowPlugin
 
 URL_PREFIX: Final = "/coordination"
 PAGE: Final = "Partitions"

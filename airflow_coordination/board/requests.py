@@ -12,7 +12,7 @@ from typing import Annotated, Any, Final
 from urllib.parse import urlsplit
 
 from airflow.api_fastapi.core_api.security import GetUserDep, get_user
-from airflow.sdk import conf
+from airflow.providers.common.compat.sdk import conf
 from fastapi import Depends, Header, HTTPException, Request, Response
 from fastapi.routing import APIRoute
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -16,9 +16,11 @@ from airflow.utils.cli import suppress_logs_and_warning
 from airflow_coordination.cli.command import STORE, Command, Option
 from airflow_coordination.cli.commands import COMMANDS, GROUPS
 from airflow_coordination.cli.context import AirflowPlaces, CommandContext
-from airflow_coordination.cli.standalone import run, standalone_context
+from airflow_coordination.cli.standalone import parser, run, standalone_context
+from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
+from airflow_coordination.values.program import BY_PYTHON, PROGRAM
 from airflow_coordination.values.settings import Settings
 
 _CHAIN: Final = "_AIRFLOW_PROCESS_CONTEXT"
@@ -31,6 +33,17 @@ def get_cli_commands() -> list[GroupCommand]:
     groups = [GroupCommand(name, told, list(map(_airflow_command, those))) for name, (told, those) in GROUPS.items()]
     commands = [_airflow_command(command) for command in COMMANDS]
     return [GroupCommand("coordination", "Look after leased partitions", [*commands, *groups])]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do as ``airflow coordination`` does, for an Airflow whose command line takes no commands of ours (3.1).
+
+    :param argv: the words after ``python -m airflow_coordination``.
+    """
+    args = parser((STORE, _CONNECTION)).parse_args(argv)
+    args.verbose = False
+    _runner(args.command)(args)
+    return 0
 
 
 def _airflow_command(command: Command) -> ActionCommand:
@@ -51,11 +64,17 @@ def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
 
 def _context(args: argparse.Namespace) -> CommandContext:
     """Return the context of ``--store``, otherwise of the connection."""
-    if getattr(args, "store", None):
+    if getattr(args, "store", None) or _named_by_the_environment(args):
         return standalone_context(args)
     return CommandContext(
         lambda: _connected(args.conn_id), lambda: _around(args.conn_id), _places, lambda: _configured(args.conn_id)
     )
+
+
+def _named_by_the_environment(args: argparse.Namespace) -> bool:
+    """Return whether ``python -m airflow_coordination`` takes the store that it takes without Airflow."""
+    by_default = getattr(args, "conn_id", None) == _CONNECTION.settings["default"]
+    return PROGRAM == BY_PYTHON and by_default and bool(os.environ.get(STORE_VARIABLE))
 
 
 def _places() -> AirflowPlaces:

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from airflow.configuration import conf
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
 
 from airflow_coordination.cli.doctor import look_at_output_root
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import known_airflow_id
+from airflow_coordination.hooks.policies import POLICIES
 from airflow_coordination.hooks.settings import SECTION, sweep_interval
 from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 from airflow_coordination.values.settings import check_known
@@ -31,6 +32,7 @@ def look_around(conn_id: str) -> Iterator[Finding]:
     hook = CoordinationHook(conn_id)
     yield from looked("settings", lambda: _settings(hook))
     yield from looked("airflow name", _name)
+    yield from looked("retries", lambda: retries(POLICIES))
     yield from looked("spark connection", _spark_connection)
     yield from looked("output root", lambda: _output_root(hook))
 
@@ -50,6 +52,19 @@ def _name() -> Iterator[Finding]:
     name = known_airflow_id()
     found = f"owners of leases name this Airflow {name!a}" if name else "the first task that owns a lease makes it"
     yield Finding("airflow name", Verdict.OK, found)
+
+
+def retries(policies: bool) -> Iterator[Finding]:
+    """Say whether Airflow asks our operators when a failed task is worth trying again.
+
+    :param policies: whether this Airflow knows retry policies.
+    """
+    if policies:
+        yield Finding("retries", Verdict.OK, "our operators say when a failed task is tried again")
+        return
+    found = "this Airflow has no retry policies (3.3 has): every failed task is tried again after its retry_delay"
+    remedy = "Nothing counts twice by it; give retries=2 or more, and a retry_delay as long as a partition's own"
+    yield Finding("retries", Verdict.UNKNOWN, found, remedy)
 
 
 def _configured() -> set[str]:

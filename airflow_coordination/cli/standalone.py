@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
-from airflow_coordination.cli.command import STORE, Command
+from airflow_coordination.cli.command import STORE, Command, Option
 from airflow_coordination.cli.commands import COMMANDS, GROUPS
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import say
@@ -35,13 +35,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run(args.command, args, standalone_context)
 
 
-def parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+def parser(stores: tuple[Option, ...] = (STORE,)) -> argparse.ArgumentParser:
+    """Return the parser of all commands.
+
+    :param stores: the options that name a store.
+    """
     parser = argparse.ArgumentParser(prog="python -m airflow_coordination", description="Look after partitions.")
     groups = parser.add_subparsers(metavar="COMMAND", required=True)
-    _add(groups, COMMANDS)
+    _add(groups, COMMANDS, stores)
     for name, (told, commands) in GROUPS.items():
-        _add(groups.add_parser(name, help=told).add_subparsers(metavar="COMMAND", required=True), commands)
+        _add(groups.add_parser(name, help=told).add_subparsers(metavar="COMMAND", required=True), commands, stores)
     return parser
 
 
@@ -57,9 +60,11 @@ def _open(text: str | None) -> PartitionStore:
     return open_store(text)
 
 
-def _add(groups: argparse._SubParsersAction[argparse.ArgumentParser], commands: Iterable[Command]) -> None:
+def _add(
+    groups: argparse._SubParsersAction[argparse.ArgumentParser], commands: Iterable[Command], stores: tuple[Option, ...]
+) -> None:
     for command in commands:
         parser = groups.add_parser(command.name, help=command.help, description=command.help)
-        for option in (*command.options, *((STORE,) if command.has_store else ())):
+        for option in (*command.options, *(stores if command.has_store else ())):
             parser.add_argument(*option.flags, **option.settings)
         parser.set_defaults(command=command)

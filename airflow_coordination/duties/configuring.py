@@ -24,6 +24,7 @@ from airflow_coordination.protocol.beside.documents import (
 from airflow_coordination.values.errors import ConfigurationChangedError
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import everybody
+from airflow_coordination.values.program import TYPED
 
 _DEPTH: Final = 3
 
@@ -89,7 +90,7 @@ def config_at(coordinator: SourceCoordinator, version: int) -> Configured:
     found = coordinator.documents.history(CONFIGURATION, version + 1, 1, source) if version > ABSENT else []
     if not found or found[0].version != version:
         problem = "is no version of the configuration that is kept"
-        raise SettingsError("version", version, problem, "See `airflow coordination config history`")
+        raise SettingsError("version", version, problem, f"See `{TYPED} config history`")
     return Configured.said_by(found[0])
 
 

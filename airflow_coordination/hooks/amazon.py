@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Never
 
-from airflow.sdk.log import mask_secret
+from airflow.providers.common.compat.sdk import mask_secret
 
 from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError

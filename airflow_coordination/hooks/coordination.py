@@ -10,8 +10,7 @@ from dataclasses import replace
 from functools import cache, cached_property, partial
 from typing import Any
 
-from airflow.providers.common.compat.sdk import BaseHook
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.providers.common.compat.sdk import AirflowNotFoundException, BaseHook
 
 from airflow_coordination.hooks.amazon import AmazonAccess, make_client, no_such_connection, read_access
 from airflow_coordination.hooks.connection import (

@@ -8,8 +8,10 @@ import socket
 import uuid
 from typing import TYPE_CHECKING, Final
 
-from airflow.sdk import Variable, conf
+from airflow.providers.common.compat.sdk import Variable, conf
+from airflow.sdk.exceptions import ErrorType
 from airflow.sdk.execution_time import task_runner
+from airflow.sdk.execution_time.comms import ErrorResponse, GetVariable
 
 from airflow_coordination.hooks.settings import SECTION
 from airflow_coordination.values.errors import DeploymentError
@@ -91,7 +93,7 @@ def _made() -> str | None:
 
     :raises LookupError: when there is one that could not be read: another would make strangers of this Airflow's tasks.
     """
-    if AIRFLOW_ID in Variable.keys(prefix=AIRFLOW_ID):
+    if _is_there():
         if (name := _kept()) is not None:  # another task has made it since this one looked
             return name
         raise LookupError("it is there, but was not to be read")
@@ -99,3 +101,18 @@ def _made() -> str | None:
     Variable.set(AIRFLOW_ID, made, description="Tells this Airflow from others on one store. Do not change it.")
     log.info("This Airflow is called %s from now on: owners of leases name it", made)
     return _kept()
+
+
+def _is_there() -> bool:
+    """Return whether the Variable exists: ``Variable.get`` says ``None`` also of one that could not be read.
+
+    :raises LookupError: when Airflow does not say.
+    """
+    if hasattr(Variable, "keys"):  # since Airflow 3.3
+        return AIRFLOW_ID in Variable.keys(prefix=AIRFLOW_ID)
+    answer = task_runner.SUPERVISOR_COMMS.send(GetVariable(key=AIRFLOW_ID))
+    if not isinstance(answer, ErrorResponse):
+        return True
+    if answer.error is ErrorType.VARIABLE_NOT_FOUND:
+        return False
+    raise LookupError(f"the API server says {answer.error.value}")

@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import timedelta
 from typing import Any, Final
 
-from airflow.sdk import conf
+from airflow.providers.common.compat.sdk import conf
 
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.values.input_errors import SettingsError

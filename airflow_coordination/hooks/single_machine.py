@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from airflow.sdk import conf
+from airflow.providers.common.compat.sdk import conf
 
 from airflow_coordination.stores.config import StoreConfig
 from airflow_coordination.values.input_errors import SettingsError

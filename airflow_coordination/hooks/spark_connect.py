@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import quote
 
 from airflow.providers.apache.spark.hooks.spark_connect import SparkConnectHook
-from airflow.sdk.exceptions import AirflowNotFoundException
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
 
 from airflow_coordination.hooks.amazon import mask
 from airflow_coordination.values.input_errors import SettingsError

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from airflow.sdk.observability.stats import Stats
+from airflow.providers.common.compat.sdk import Stats
 from opentelemetry import trace
 
 from airflow_coordination.leases.lease import Lease
@@ -38,7 +38,9 @@ class TaggedStats:
 
 def task_stats(context: Context, source: str) -> TaggedStats:
     """Return the metrics of a running task: ``dag_id``, ``task_id``, ``team_name`` if there is one, and ``source``."""
-    return TaggedStats({**context["ti"].stats_tags, "source": source})
+    ti = context["ti"]
+    tags = getattr(ti, "stats_tags", None)  # Airflow 3.2 and 3.1 keep them to themselves
+    return TaggedStats({**({"dag_id": ti.dag_id, "task_id": ti.task_id} if tags is None else tags), "source": source})
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from airflow_coordination.duties.retention.supplying import RuledSupplier, RuleL
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.hooks.retries import SupplierBusyError, default_retry_policy
+from airflow_coordination.hooks.policies import give_retry_policy
 from airflow_coordination.hooks.settings import time_given
+from airflow_coordination.hooks.task_errors import SupplierBusyError
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -71,7 +72,7 @@ class CreatePartitionsOperator(TextFields):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.retry_policy = self.retry_policy or default_retry_policy()
+        give_retry_policy(self)
         check_supplier(supplier)
         check_rules(rules, interval_from_key)
         self.rules = rules

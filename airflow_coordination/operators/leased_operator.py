@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSki
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.policies import give_retry_policy
 from airflow_coordination.hooks.settings import time_given
 from airflow_coordination.hooks.telemetry import task_stats
 from airflow_coordination.hooks.text_fields import TextFields
@@ -23,6 +23,7 @@ from airflow_coordination.sensors.partitions import PartitionsSensor
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory, show_partition
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.program import TYPED
 from airflow_coordination.values.settings import (
     AT_ONE_TIME,
     BALANCE_INTERVAL,
@@ -117,7 +118,7 @@ class LeasedOperator(TextFields):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.retry_policy = self.retry_policy or default_retry_policy()
+        give_retry_policy(self)
         self.source = source
         self.hint = hint
         self.coordination_conn_id = coordination_conn_id
@@ -128,7 +129,7 @@ class LeasedOperator(TextFields):
             raise SettingsError("max_leases", max_leases, "is not a whole number above zero", remedy)
         if max_leases != 1 and on_clear == "reset":
             problem = f"cannot be had with max_leases={max_leases}: a task does not remember thousands of partitions"
-            raise SettingsError("on_clear", on_clear, problem, "Use `airflow coordination reset`, or max_leases=1")
+            raise SettingsError("on_clear", on_clear, problem, f"Use `{TYPED} reset`, or max_leases=1")
         self.max_leases = max_leases
         self.concurrent_leases = check_concurrent_leases(concurrent_leases, max_leases)
         self.balancing = balancing(

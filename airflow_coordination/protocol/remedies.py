@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import split_source
+from airflow_coordination.values.program import BY_PYTHON, PROGRAM
 
 WHY = "…"
 """Stands where people say why they act."""
@@ -28,13 +29,12 @@ class Shell:
     :param store: the option that names the store; nothing where the program takes this one by itself.
     """
 
-    program: tuple[str, ...] = ("airflow", "coordination")
+    program: tuple[str, ...] = PROGRAM
     store: tuple[str, ...] = ()
 
 
 AIRFLOW: Final = Shell()
-"""Airflow's command line, with the default connection."""
-_WITHOUT_AIRFLOW: Final = ("python", "-m", "airflow_coordination")
+"""Airflow's command line, or what stands in for it, with the default connection."""
 
 
 def opened_by(store: PartitionStore, connection: str) -> None:
@@ -47,7 +47,7 @@ def shell_of(store: PartitionStore) -> Shell:
     """Return how commands reach a store: by its connection, otherwise by its address, which shows no password."""
     connection, address = getattr(store, _CONNECTION, None), store.reference or store.description
     if connection is None and "://" in address:
-        return Shell(_WITHOUT_AIRFLOW, _option("--store", address))
+        return Shell(BY_PYTHON, _option("--store", address))
     if connection in (None, _DEFAULT_CONNECTION):
         return AIRFLOW
     return Shell(store=_option("--conn-id", connection))

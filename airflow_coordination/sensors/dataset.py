@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.common.compat.sdk import AirflowException, BaseSensorOperator
 
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
-from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.policies import give_retry_policy
 from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
@@ -57,7 +57,7 @@ class DatasetAvailableSensor(TextFields, BaseSensorOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(poke_interval=sweep_interval() if poke_interval is None else poke_interval, **kwargs)
-        self.retry_policy = self.retry_policy or default_retry_policy()
+        give_retry_policy(self)
         said: object = interval  # a task before this one may give it
         if isinstance(said, str) and "{{" not in said:
             parse_interval("interval", said)

@@ -18,7 +18,7 @@ from airflow_coordination.duties.standing import observe
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
 from airflow_coordination.hooks.coordination import CoordinationHook
 from airflow_coordination.hooks.identity import owner_of
-from airflow_coordination.hooks.retries import default_retry_policy
+from airflow_coordination.hooks.policies import give_retry_policy
 from airflow_coordination.hooks.settings import sweep_interval
 from airflow_coordination.hooks.text_fields import TextFields
 from airflow_coordination.monitoring.waiting.conclusion import (
@@ -103,7 +103,7 @@ class PartitionsSensor(TextFields, BaseSensorOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(poke_interval=sweep_interval() if poke_interval is None else poke_interval, **kwargs)
-        self.retry_policy = self.retry_policy or default_retry_policy()
+        give_retry_policy(self)
         if until not in list(Until):
             raise SettingsError("until", until, "is nothing to wait for", "Give 'claimable' or 'completed'")
         if on_parked not in list(OnParked):

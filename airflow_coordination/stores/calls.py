@@ -14,9 +14,10 @@ from airflow_coordination.values.errors import (
     StoreUnavailableError,
 )
 from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.program import TYPED
 
 MIGRATE = (
-    "Run `airflow coordination store migrate --conn-id ID` "
+    f"Run `{TYPED} store migrate --conn-id ID` "
     "(without Airflow: `python -m airflow_coordination store migrate --store URL`)"
 )
 

@@ -6,9 +6,9 @@ import logging
 from dataclasses import dataclass
 from typing import Final
 
-from airflow.sdk.log import redact  # type: ignore[attr-defined]
+from airflow.providers.common.compat.sdk import redact
 
-from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.partition import Partition

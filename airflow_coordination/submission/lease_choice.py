@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import holder
 from airflow_coordination.leases.lease import Lease

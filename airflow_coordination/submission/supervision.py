@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from airflow_coordination.hooks.retries import DrainCutShortError
+from airflow_coordination.hooks.task_errors import DrainCutShortError
 from airflow_coordination.hooks.telemetry import lease_span
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease

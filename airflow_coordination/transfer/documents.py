@@ -17,6 +17,7 @@ from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import MERGED, everybody
+from airflow_coordination.values.program import TYPED
 
 _LONGEST: Final = 200
 """Characters of a store's address that stand in a comment."""
@@ -78,7 +79,7 @@ def check_kept(coordinator: SourceCoordinator, documents: Sequence[Document], *,
         raise SettingsError("store", store.description, problem, "Import it into a store of this package")
     if branches and not (has.enabling is not None and has.enabling.branches_enabled()):
         problem = "lets code in that knows no branches and no hidden intervals, which the file has: it would show them"
-        remedy = "Run `airflow coordination store enable branches` there, then import again"
+        remedy = f"Run `{TYPED} store enable branches` there, then import again"
         raise SettingsError("store", store.description, problem, remedy)
     for document in documents:
         if document.name == VIEW and _stays(coordinator, document):

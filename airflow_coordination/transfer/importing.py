@@ -33,6 +33,7 @@ from airflow_coordination.transfer.lines import (
     parsed,
 )
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, printable, shown
+from airflow_coordination.values.program import TYPED
 
 _OP_LENGTH: Final = 24
 
@@ -79,9 +80,7 @@ def read_export(path: Path) -> Export:
             return _Reader(path).read(lines)
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
-        raise SettingsError(
-            "file", str(path), problem, "Name a file that `airflow coordination export` wrote"
-        ) from error
+        raise SettingsError("file", str(path), problem, f"Name a file that `{TYPED} export` wrote") from error
 
 
 class _Reader:

@@ -8,8 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Hashable, Iterable
 from contextlib import aclosing
 from typing import Any, ClassVar, TypeAlias
 
-from airflow.providers.common.compat.sdk import AirflowException
-from airflow.sdk import conf
+from airflow.providers.common.compat.sdk import AirflowException, conf
 from airflow.triggers.base import BaseEventTrigger, BaseTrigger, TriggerEvent
 
 from airflow_coordination.duties.standing import observe

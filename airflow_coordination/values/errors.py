@@ -35,6 +35,7 @@ from typing import Final
 
 from airflow_coordination.values.fence import Ending, Fence, Owner
 from airflow_coordination.values.input_errors import CoordinationError, printable, shown
+from airflow_coordination.values.program import TYPED
 
 __all__ = [
     "BranchError",
@@ -165,7 +166,7 @@ class OutcomeUnknownError(CoordinationError):
     def __str__(self) -> str:
         return (
             f"It is not known whether {self.action} was applied: {self.reason}. Nothing can count twice; "
-            "the next owner, or `airflow coordination show`, sees what the store holds."
+            f"the next owner, or `{TYPED} show`, sees what the store holds."
         )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import airflow_coordination
-from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.remedies import AIRFLOW, about, command, opened_by, shell_of, typed
 from airflow_coordination.stores import open_store

@@ -21,6 +21,7 @@ from airflow_coordination.cli.quickstart.run import run
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.spark.session import CLASSIC, installed
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.program import TYPED
 
 _BOARD: Final = "AIRFLOW__COORDINATION__BOARD_CONNECTIONS"
 _HOME: Final = "airflow"
@@ -76,7 +77,7 @@ def _run(args: Namespace) -> int:
             raise
         except KeyboardInterrupt:
             return _INTERRUPTED
-    say("Nothing is left running. Remove what was written: airflow coordination quickstart --clean")
+    say(f"Nothing is left running. Remove what was written: {TYPED} quickstart --clean")
     return 0
 
 

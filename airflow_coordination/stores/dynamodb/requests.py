@@ -36,6 +36,7 @@ from airflow_coordination.stores.calls import Call, no_schema
 from airflow_coordination.stores.dynamodb.items import Item, plain
 from airflow_coordination.values.errors import SchemaVersionError, StoreUnavailableError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
+from airflow_coordination.values.program import TYPED
 from airflow_coordination.values.times import Clock, SystemClock
 
 MARGIN: Final = timedelta(seconds=2)
@@ -343,7 +344,7 @@ class Table:
     def _denied(self, call: Call, operation: str, message: str) -> CoordinationError:
         named = _ACTION.search(message)
         action = named[0] if named else "dynamodb:" + "".join(part.capitalize() for part in operation.split("_"))
-        remedy = f"Allow {action}; see `airflow coordination iam` for what this role needs"
+        remedy = f"Allow {action}; see `{TYPED} iam` for what this role needs"
         return call.refused(f"{self.description} denies it: {message}", remedy)
 
     def _unheard(self, error: Exception, call: Call) -> CoordinationError:

@@ -10,6 +10,7 @@ from airflow_coordination.stores.diagnostics import Finding, Verdict, looked
 from airflow_coordination.stores.sql.grants import RIGHTS, Kind, Names, Right, SqlRole
 from airflow_coordination.stores.sql.postgres_store import PostgresStore
 from airflow_coordination.stores.sql.statements.dialect import Statement
+from airflow_coordination.values.program import TYPED
 
 _LOCAL: Final = ("", "localhost", "127.0.0.1", "::1")
 _STRICT: Final = "verify-full"
@@ -63,7 +64,7 @@ def _permissions(store: PostgresStore, role: SqlRole) -> Iterator[Finding]:
     missing = [right for right in needed if right not in held]
     if missing:
         found = f"{user} may not {_spoken(missing, names)}"
-        command = f"airflow coordination grants {role} --database {database} --schema {schema} --to {user}"
+        command = f"{TYPED} grants {role} --database {database} --schema {schema} --to {user}"
         yield Finding("permissions", Verdict.WRONG, found, f"As the tables' owner, run what this prints: {command}")
         return
     found = f"{user} may do what a {role} does"

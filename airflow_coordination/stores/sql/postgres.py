@@ -21,6 +21,7 @@ from airflow_coordination.stores.sql.statements.dialect import Statement, check_
 from airflow_coordination.stores.sql.watchdog import Watch
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 from airflow_coordination.values.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
+from airflow_coordination.values.program import TYPED
 from airflow_coordination.values.settings import check_known
 
 if TYPE_CHECKING:
@@ -156,8 +157,8 @@ _OURS: Final = ("0A", "21", "22", "23", "42", "44", "54")
 """Classes of codes that blame the statement or its values: the same again would be refused again. Any other is the
 server's trouble, listed or not: the statement was surely not applied, and may be later."""
 _NO_OWNER: Final = ("42501", "3F000")
-MISSING_RIGHT: Final = "Give this role what `airflow coordination grants worker` prints"
-_OWNS: Final = "Do it as the tables' owner, with the rights that `airflow coordination grants owner` prints"
+MISSING_RIGHT: Final = f"Give this role what `{TYPED} grants worker` prints"
+_OWNS: Final = f"Do it as the tables' owner, with the rights that `{TYPED} grants owner` prints"
 _MISSING: Final = ("42P01", "42703", "3F000")
 _WRONG_PLACE: Final = ("does not exist", "authentication failed", "no password supplied", "permission denied")
 

@@ -6,33 +6,48 @@ import json
 
 import pytest
 
+from airflow_coordination.cli.doctor_airflow import retries
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.hooks.policies import POLICIES
 from airflow_coordination.leases import Owner, Place, SourceCoordinator
 from airflow_coordination.outputs import Manifest
 from airflow_coordination.outputs.layout import partition_directory
 from airflow_coordination.stores import open_store
+from airflow_coordination.stores.diagnostics import Verdict
 from airflow_coordination.systems.objects.storage import write_bytes
+from airflow_coordination.values.program import BY_PYTHON, PROGRAM
 
 pytestmark = pytest.mark.usefixtures("java")
+
+
+def give(words):
+    """Give a command to the program that messages name."""
+    if PROGRAM == BY_PYTHON:
+        from airflow_coordination.cli import airflow_commands
+
+        airflow_commands.main(words)
+        return
+    from airflow.cli import cli_parser
+
+    args = cli_parser.get_parser().parse_args(["coordination", *words])
+    args.func(args)
 
 
 @pytest.fixture
 def doctor(capsys, monkeypatch, tmp_path):
     """Run ``airflow coordination doctor``; return the rows by what was looked at."""
-    from airflow.cli import cli_parser
-
     store = {"conn_type": "coordination", "host": f"sqlite:///{tmp_path}/c.db"}
     monkeypatch.setenv("AIRFLOW_CONN_C", json.dumps(store))
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", "spark://local")
     monkeypatch.setenv("AIRFLOW__COORDINATION__OUTPUT_ROOT", str(tmp_path / "out"))
     main(["store", "migrate", "--store", store["host"]])
     capsys.readouterr()  # what Airflow says when it is first loaded
-    args = cli_parser.get_parser().parse_args(["coordination", "doctor", "--conn-id", "c", "-o", "json"])
+    words = ["doctor", "--conn-id", "c", "-o", "json"]
 
     def run():
         code = 0
         try:
-            args.func(args)
+            give(words)
         except SystemExit as ended:
             code = ended.code
         rows = {row["check"]: row for row in json.loads(capsys.readouterr().out)}
@@ -51,13 +66,22 @@ def test_a3_doctor_finds_a_whole_installation_well(doctor, tmp_path):
         "provider",
         "settings",
         "airflow name",
+        "retries",
         "spark connection",
         "output root",
         "store",
         "clock",
     ]
-    assert {row["verdict"] for row in rows.values()} == {"ok"}
+    unknown = [] if POLICIES else ["retries"]
+    assert [name for name, row in rows.items() if row["verdict"] != "ok"] == unknown
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_doctor_says_that_an_airflow_before_3_3_asks_nobody_about_retries():
+    [finding] = retries(False)
+    assert finding.verdict is Verdict.UNKNOWN
+    assert "retry_delay" in finding.found
+    assert "retries=2" in finding.remedy
 
 
 @pytest.mark.parametrize(("home", "version"), [("no/such", None), (None, "25.0.1"), (None, "11.0.2")])

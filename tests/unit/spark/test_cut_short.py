@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases import Outcome, Settings, SourceCoordinator
 from airflow_coordination.spark import Complete, GiveUp, draining, one_by_one, tenure, worker_pool
 from airflow_coordination.spark.application import _exit_code

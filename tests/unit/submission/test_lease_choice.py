@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.hooks.retries import PartitionFailedError
+from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases import Owner, PartitionStatus, Place, Settings, SourceCoordinator
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_coordination.hooks.retries import DrainCutShortError, PartitionFailedError
+from airflow_coordination.hooks.task_errors import DrainCutShortError, PartitionFailedError
 from airflow_coordination.leases import (
     DeploymentError,
     HandOver,

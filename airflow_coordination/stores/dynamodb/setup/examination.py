@@ -21,6 +21,7 @@ from airflow_coordination.stores.dynamodb.setup.table import Layout, check_shape
 from airflow_coordination.stores.dynamodb.store import DynamoDBStore
 from airflow_coordination.values.errors import StoreUnavailableError
 from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.program import TYPED
 
 NOWHERE: Final = "airflow_coordination|DOCTOR"
 """No source has this identifier, and nothing is ever written under it."""
@@ -162,7 +163,7 @@ def is_denial(error: CoordinationError) -> bool:
 
 
 def _remedy(role: Role) -> str:
-    return f"Allow it: `airflow coordination iam {role}` prints the policy"
+    return f"Allow it: `{TYPED} iam {role}` prints the policy"
 
 
 _LAYOUTS = {
