@@ -19,7 +19,7 @@ from airflow_coordination.outputs.copies.locations import (
     set_locations,
     sites_of,
 )
-from airflow_coordination.protocol.beside.documents import LOCATIONS
+from airflow_coordination.protocol.beside.documents import ABSENT, LOCATIONS
 from airflow_coordination.values.names import ALL, everybody
 
 
@@ -39,17 +39,19 @@ def set_(context: CommandContext, args: Namespace) -> None:
 
     :raises InvalidInputError: when they are no locations, or a root is another's.
     :raises OutputError: when the root of a new one cannot be read or written.
+    :raises PartitionUpdateError: when somebody has set others since these were looked at.
     :raises SettingsError: when the file cannot be read, or there is nobody to ask.
     """
     wanted = parsed_locations(text_of(args.file))
-    there = sites_of(locations_document(context.store, _prefix(context, args)))
-    for told in _changes(there, wanted):
+    document = locations_document(context.store, _prefix(context, args))
+    for told in _changes(sites_of(document), wanted):
         say(told)
     what = f"the locations to {len(wanted)}"
     if agreed(args, f"set {what}", f"Set {what}?", context.store):
         text = json.dumps([asdict(site) for site in wanted])
         coordinator = context.newcomer(ALL, args.partition_prefix)
-        written = set_locations(coordinator, text, args.by or account(), args.why)
+        seen = document.version if document else ABSENT
+        written = set_locations(coordinator, text, args.by or account(), args.why, seen)
         say(f"Done: set {what}{f', version {written.version}' if written else ''}.")
 
 

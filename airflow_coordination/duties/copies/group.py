@@ -25,6 +25,7 @@ from airflow_coordination.outputs.copies.locations import Site, sites_of
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.copies.deciding import Drop, Loads, Look, Name, balance, drops, loads
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, LOCATIONS, LOST_LOCATIONS
+from airflow_coordination.values.input_errors import shown as quoted
 from airflow_coordination.values.names import COPIES
 from airflow_coordination.values.status import PartitionStatus
 
@@ -188,7 +189,7 @@ def _load_warnings(
     ]
     said = any(not each.unsaid(name) for each in sources for name in each.shown)
     told += [
-        f"tier {tier!r} has no location; {count} chunk(s) want copies there"
+        f"tier {quoted(tier)} has no location; {count} chunk(s) want copies there"
         for tier, count in sorted(found.no_such_tier.items())
         if said
     ]

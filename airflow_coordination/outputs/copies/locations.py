@@ -10,6 +10,7 @@ import difflib
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.layout import ATTEMPTS
 from airflow_coordination.planning.rules.rule import DEFAULT_TIER
 from airflow_coordination.planning.sizes import parse_size
-from airflow_coordination.protocol.beside.documents import LOCATIONS, Document, said_in
+from airflow_coordination.protocol.beside.documents import ABSENT, LOCATIONS, Document, Looked, said_in
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.systems.objects.storage import (
     OutputError,
@@ -30,6 +31,7 @@ from airflow_coordination.systems.objects.storage import (
     write_bytes,
 )
 from airflow_coordination.values.documents import parse
+from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError, shown
 from airflow_coordination.values.names import everybody
 
@@ -38,6 +40,7 @@ MARKER: Final = "_location.json"
 _FIELDS: Final = ("name", "root", "tier", "capacity")
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}", re.ASCII)
 _DEPTH: Final = 2
+_HIDDEN: Final = "…@…"
 _MAX_MARKER_BYTES: Final = 4 * 1024
 _EXAMPLE: Final = '[{"name": "hot-1", "root": "s3a://hot/copies", "tier": "hot", "capacity": "10TB"}]'
 
@@ -101,14 +104,20 @@ def _named(field: str, value: object) -> str:
 
 
 def _tier(field: str, value: object) -> str:
-    if not isinstance(value, str) or not value.strip() or len(value) > 64:
-        raise InvalidInputError(field, value, "is no name of a tier", "Give text, as tieredReplicants of rules name it")
+    if not isinstance(value, str) or not value.isprintable() or value != value.strip() or not 0 < len(value) <= 64:
+        remedy = "Give text of one line without spaces around it, as tieredReplicants of rules name it"
+        raise InvalidInputError(field, value, "is no name of a tier", remedy)
     return value
 
 
 def _rooted(field: str, value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInputError(field, value, "is no address", "Give a directory or a URL such as s3a://…")
+    if not value.isprintable():
+        raise InvalidInputError(field, value, "holds what cannot be printed", "Copy the address anew")
+    if "@" in value.partition("://")[2].partition("/")[0]:
+        problem = "holds a name or a password, and everybody can read where copies may lie"
+        raise InvalidInputError(field, _HIDDEN, problem, "Leave it out; credentials come from the environment")
     try:
         root = normal_root(value)
     except InvalidInputError as error:
@@ -156,25 +165,61 @@ def sites_of(document: Document | None) -> list[Site]:
     return [] if document is None else parsed_locations(document.content)
 
 
-def set_locations(coordinator: SourceCoordinator, text: str, by: str, why: str) -> Document | None:
+def set_locations(
+    coordinator: SourceCoordinator, text: str, by: str, why: str, seen: int | None = None
+) -> Document | None:
     """Write the locations as the next version of their document, and return it. New ones are marked before.
 
     :param coordinator: of any source with their prefix.
     :param text: as :func:`parsed_locations` reads it; all there are to be.
     :param by: who sets them.
     :param why: the reason, kept in their history.
+    :param seen: the version that whoever wrote the text has seen, 0 for none; without it, the newest one at this call.
     :raises InvalidInputError: when they are no locations, a root is another one than before, or is marked as another's.
     :raises OutputError: when the root of a new one cannot be read or written.
+    :raises PartitionUpdateError: when somebody has set others since that version: what they added would be left out.
     """
-    wanted, prefix = parsed_locations(text), coordinator.partition_prefix
-    before = {site.name: site for site in sites_of(locations_document(coordinator.store, prefix))}
+    wanted, source = parsed_locations(text), everybody(coordinator.partition_prefix)
+    document = coordinator.documents.newest(LOCATIONS, source)
+    base = _version(document) if seen is None else seen
+    _check_seen(document, base)
+    before = {site.name: site for site in sites_of(document)}
+    new = [site for site in wanted if site.name not in before]
+    known = {**(_ever_said(coordinator, source) if new else {}), **before}
     for site in wanted:
-        _check_root_stays(site, before.get(site.name))
-    for site in wanted:
-        if site.name not in before:
-            mark(site, coordinator.store.store_id, prefix)
+        _check_root_stays(site, known.get(site.name))
+    for site in new:
+        mark(site, coordinator.store.store_id, coordinator.partition_prefix)
     content = json.dumps([asdict(site) for site in wanted], separators=(",", ":"), ensure_ascii=False)
-    return coordinator.documents.change(LOCATIONS, lambda _: content, by, why, everybody(prefix))
+
+    def change(looked: Looked) -> str:
+        _check_seen(looked.document, base)
+        return content
+
+    return coordinator.documents.change(LOCATIONS, change, by, why, source)
+
+
+def _version(document: Document | None) -> int:
+    return document.version if document else ABSENT
+
+
+def _check_seen(document: Document | None, seen: int) -> None:
+    if document is not None and document.version != seen:
+        who = f"{document.author} at {document.at.isoformat(timespec='seconds')}"
+        problem = (
+            f"{who} has set others, version {document.version}: {document.comment}. Look at them and set all again."
+        )
+        raise PartitionUpdateError("set the locations", "", problem)
+
+
+def _ever_said(coordinator: SourceCoordinator, source: str) -> dict[str, Site]:
+    """Return each location as it was said last, also those that were left out, as far as versions are kept."""
+    found: dict[str, Site] = {}
+    for document in coordinator.documents.versions(LOCATIONS, None, source):
+        with suppress(InvalidInputError):  # a corrupt one, which somebody has replaced, says nothing
+            for site in sites_of(document):
+                found.setdefault(site.name, site)
+    return found
 
 
 def _check_root_stays(site: Site, before: Site | None) -> None:

@@ -20,6 +20,7 @@ from airflow_coordination.outputs.copies.locations import (
 )
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import OutputError
+from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.unit.cli.on_a_store import cli_on
 
@@ -55,6 +56,11 @@ def test_a_location_is_what_people_say_of_it() -> None:
         ([{**GOOD, "name": "a|b"}], "locations[0].name", "is no name of a location"),
         ([{**GOOD, "name": ""}], "locations[0].name", "is no name of a location"),
         ([{**GOOD, "tier": 1}], "locations[0].tier", "is no name of a tier"),
+        ([{**GOOD, "tier": "hot "}], "locations[0].tier", "is no name of a tier"),
+        ([{**GOOD, "tier": "\u202etoh"}], "locations[0].tier", "is no name of a tier"),
+        ([{**GOOD, "tier": "a\nb"}], "locations[0].tier", "is no name of a tier"),
+        ([{**GOOD, "root": "/disks/\0"}], "locations[0].root", "cannot be printed"),
+        ([{**GOOD, "root": "s3a://key:secret@b/x"}], "locations[0].root", "holds a name or a password"),
         ([{**GOOD, "capacity": 0}], "locations[0].capacity", "is no whole number above zero"),
         ([{**GOOD, "capacity": "much"}], "locations[0].capacity", "is no size"),
         ([{**GOOD, "root": "disks/1"}], "locations[0].root", "is no absolute path"),
@@ -131,6 +137,38 @@ def test_a_location_keeps_its_root(flights, tmp_path) -> None:
     with pytest.raises(InvalidInputError, match="is another one than before"):
         set_locations(flights, moved, "ana", "another disk")
     assert not (tmp_path / "new").exists()
+
+
+def test_a_name_that_was_left_out_keeps_its_root_too(flights, tmp_path) -> None:
+    set_locations(flights, text(tmp_path / "hot"), "ana", "a disk")
+    set_locations(flights, text(tmp_path / "cold"), "ana", "another one")
+    again = json.dumps([{"name": "hot", "root": str(tmp_path / "new"), "capacity": 1}])
+    with pytest.raises(InvalidInputError, match="is another one than before"):
+        set_locations(flights, again, "ana", "a disk of that name")
+    assert not (tmp_path / "new").exists()
+    set_locations(flights, text(tmp_path / "hot"), "ana", "the disk of before")
+
+
+def test_of_two_people_at_once_the_second_is_told_what_the_first_has_set(flights, tmp_path) -> None:
+    seen = set_locations(flights, text(tmp_path / "hot"), "ana", "a disk").version
+    set_locations(flights, text(tmp_path / "hot", tmp_path / "cold"), "ana", "a large one", seen)
+    with pytest.raises(PartitionUpdateError, match=r"ana at .* has set others, version 2: a large one"):
+        set_locations(flights, text(tmp_path / "hot", tmp_path / "warm"), "bob", "a third", seen)
+    assert [site.name for site in sites_of(locations_document(flights.store, None))] == ["cold", "hot"]
+    assert not (tmp_path / "warm").exists()
+
+
+def test_who_is_slower_by_a_moment_is_told_too(flights, tmp_path, monkeypatch) -> None:
+    real = flights.documents.change
+
+    def slower(*args):
+        monkeypatch.undo()
+        set_locations(flights, text(tmp_path / "cold"), "ana", "faster")
+        return real(*args)
+
+    monkeypatch.setattr(flights.documents, "change", slower)
+    with pytest.raises(PartitionUpdateError, match=r"ana at .* has set others"):
+        set_locations(flights, text(tmp_path / "hot"), "bob", "slower")
 
 
 def test_a_root_that_cannot_be_written_changes_nothing(flights, tmp_path) -> None:
