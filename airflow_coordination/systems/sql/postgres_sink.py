@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -26,6 +26,7 @@ from airflow_coordination.systems.sink import (
     refused,
     without_library,
 )
+from airflow_coordination.systems.sql.postgres_upsert import NoStageError, Stage, upsert
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
 from airflow_coordination.values.scrubbing import HIDDEN, know
@@ -131,7 +132,8 @@ class PostgresSink:
     :param where: an SQL condition of Spark; ``None`` for all records.
     :param columns: the columns that are written, the key's among them; ``None`` for all columns of the record.
     :param fence_columns: the names of the two columns: text, and bigint.
-    :param bulk_records: how many records one transaction holds.
+    :param bulk_records: how many records one transaction holds: they are copied into a temporary table, and one
+        statement upserts them. A role that may make none writes row by row.
     :param retry_for: how long a cut connection, a deadlock and the like are repeated.
     :raises InvalidInputError: naming the argument that cannot be used.
     """
@@ -141,7 +143,7 @@ class PostgresSink:
     where: str | None = None
     columns: tuple[str, ...] | None = None
     fence_columns: tuple[str, str] = ("lease_partition", "lease_fence")
-    bulk_records: int = 1_000
+    bulk_records: int = 5_000
     retry_for: timedelta = RETRY_FOR
     guarantee: Guarantee = field(default=Guarantee.FENCED, init=False)
 
@@ -294,7 +296,9 @@ class PostgresWriter:
     def __init__(self, sink: PostgresSink, task: SinkTask) -> None:
         self._sink, self._task = sink, task
         self._columns = sink.written(task.schema.names)
-        self._statement = upsert(sink, self._columns, task.key)
+        self._statement = upsert(sink.identifier(), sink.fence_columns, self._columns, task.key)
+        self._stage = Stage.of(sink.identifier(), sink.fence_columns, self._columns, task)
+        self._stages = True
         self._connection: Any = None
 
     def write(self, records: Sequence[Record]) -> Sequence[Answer]:
@@ -335,14 +339,29 @@ class PostgresWriter:
         """Upsert all rows, or none of them; return whether it was all."""
         import psycopg
 
+        if self._stages and len(rows) > 1:
+            try:
+                return self._transact(rows, self._stage.fill)
+            except NoStageError:  # of this role or server; nothing else is wrong with it
+                self._stages = False
+            except psycopg.errors.CardinalityViolation:  # one key twice: as ever, the later record wins
+                pass
+        return self._transact(rows, self._row_by_row)
+
+    def _transact(self, rows: list[list[Any]], send: Callable[[Any, list[list[Any]]], None]) -> bool:
+        import psycopg
+
         self._connection = self._connection or self._sink.connect()
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(_SET, [text for setting in _SETTINGS.items() for text in setting])
-            cursor.executemany(self._statement, rows)
+            send(cursor, rows)
             applied = bool(cursor.rowcount == len(rows))
             if not applied:
                 raise psycopg.Rollback
         return applied
+
+    def _row_by_row(self, cursor: Any, rows: list[list[Any]]) -> None:
+        cursor.executemany(self._statement, rows)
 
     def _row(self, record: Record) -> list[Any]:
         return [*(_value(record[name]) for name in self._columns), self._task.partition_id, self._task.token]
@@ -352,27 +371,6 @@ class PostgresWriter:
         if connection is not None:
             with suppress(Exception):  # it may be gone already
                 connection.close()
-
-
-def upsert(sink: PostgresSink, columns: Sequence[str], key: str) -> Any:
-    """Return the statement for one record: it changes nothing where a later owner of the partition wrote."""
-    from psycopg import sql
-
-    partition, token = map(sql.Identifier, sink.fence_columns)
-    written = [*map(sql.Identifier, columns), partition, token]
-    return sql.SQL(
-        "insert into {table} as target ({columns}) values ({values}) on conflict ({key}) do update set {changes} "
-        "where target.{partition} is distinct from excluded.{partition} or target.{token} is null "
-        "or target.{token} <= excluded.{token}"
-    ).format(
-        table=sink.identifier(),
-        columns=sql.SQL(", ").join(written),
-        values=sql.SQL(", ").join([sql.Placeholder()] * len(written)),
-        key=sql.Identifier(key),
-        changes=sql.SQL(", ").join(sql.SQL("{0} = excluded.{0}").format(name) for name in written),
-        partition=partition,
-        token=token,
-    )
 
 
 def _password_of(url: str) -> str | None:

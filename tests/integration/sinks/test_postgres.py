@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from typing import ClassVar
 
 import psycopg
@@ -282,3 +283,103 @@ def test_x4_the_password_is_in_no_text(url):
 def test_bad_arguments(arguments, problem):
     with pytest.raises(InvalidInputError, match=problem):
         PostgresSink(**{"url": "postgresql://x@h/d", "table": "t"} | arguments)
+
+
+KINDS = {
+    "string": (pa.string(), ["a", "5", "", "2024-02-03", None]),
+    "boolean": (pa.bool_(), [True, False]),
+    "long": (pa.int64(), [5, -1, 2**40, None]),
+    "double": (pa.float64(), [1.5, 2.0, float("nan"), 1e300]),
+    "decimal": (pa.decimal128(10, 2), [Decimal("2.50"), Decimal("-7.00")]),
+    "date": (pa.date32(), [date(2024, 2, 3)]),
+    "timestamp": (pa.timestamp("us", "UTC"), [datetime(2024, 2, 3, 23, 30, tzinfo=timezone(timedelta(hours=2)))]),
+    "local time": (pa.timestamp("us"), [datetime(2024, 2, 3, 4, 5, 6, 7)]),  # noqa: DTZ001
+    "binary": (pa.binary(), [b"\x00a", b""]),
+    "interval": (pa.duration("us"), [timedelta(days=1, seconds=5)]),
+    "longs": (pa.list_(pa.int64()), [[1, None], []]),
+    "doubles": (pa.list_(pa.list_(pa.float64())), [[[1.5], [2.5]]]),
+    "words": (pa.list_(pa.string()), [["a", "b,c"], []]),
+    "structure": (pa.struct([("a", pa.int64())]), [{"a": 1}, None]),
+    "structures": (pa.list_(pa.struct([("a", pa.int64())])), [[{"a": 1}], []]),
+}
+COLUMNS = (
+    *("text", "varchar(3)", "boolean", "smallint", "real", "numeric(3,1)", "date", "timestamp", "timestamptz"),
+    *("bytea", "jsonb", "uuid", "integer[]", "text[]", "year"),
+)
+FENCED = "create table {} (id bigint primary key, value {}, lease_partition text, lease_fence bigint)"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_w5_a_bulk_is_cast_rounded_and_refused_as_each_record_alone(url, database, kind):
+    """A copy reads text, and a parameter is cast: of each pair of types both come to the same."""
+    database.execute("create domain year as integer check (value > 0)")
+    told, values = KINDS[kind]
+    task = sink_task(schema=pa.schema([("id", pa.int64()), ("value", told)]))
+    records = [{"id": number, "value": value} for number, value in enumerate(values)] * 2
+    bulk = [{**record, "id": number} for number, record in enumerate(records)]
+    for column in COLUMNS:
+        seen = []
+        for name in ("copied", "alone"):
+            database.execute(FENCED.format(name, column))
+            writer = PostgresSink(url, table=name).open(task)
+            writer._stages = name == "copied"
+            answers = writer.write(bulk)
+            writer.close()
+            rows = database.execute(f"select id, value::text from {name} order by id").fetchall()
+            database.execute(f"drop table {name}")
+            seen.append(([answer.kind for answer in answers], rows))
+        assert seen[0] == seen[1], column
+
+
+def test_w5_a_bulk_is_two_statements_and_one_copy(sink, stored, monkeypatch):
+    sent = []
+    task = sink_task()
+    writer = sink.open(task)
+    monkeypatch.setattr(type(writer), "_row_by_row", lambda *_: pytest.fail("one by one"))
+    fill = type(writer._stage).fill
+
+    def seen(stage, cursor, rows):
+        sent.append(len(rows))
+        fill(stage, cursor, rows)
+
+    monkeypatch.setattr(type(writer._stage), "fill", seen)
+    assert set(kinds(writer.write([{"id": each, "value": "x"} for each in range(1_000)]))) == {AnswerKind.DELIVERED}
+    writer.close()
+    assert (sent, len(stored())) == ([1_000], 1_000)
+
+
+def test_w5_of_one_key_twice_in_a_bulk_the_later_record_wins(sink, stored):
+    answers = deliver(sink, [{"id": 1, "value": "a"}, {"id": 2, "value": "b"}, {"id": 1, "value": "c"}])
+    assert kinds(answers) == [AnswerKind.DELIVERED] * 3
+    assert stored() == {1: "c", 2: "b"}
+
+
+def test_w5_a_role_that_may_make_no_temporary_table_writes_all_the_same(sink, url, database, stored):
+    name = database.info.dbname
+    database.execute(f"create role plain_{name} login")
+    database.execute(f'revoke temporary on database "{name}" from public')
+    database.execute("grant select, insert, update on flights to plain_" + name)
+    plain = replace(sink, url=make_conninfo(url, user=f"plain_{name}"))
+    writer = plain.open(sink_task())
+    for number in (0, 2):
+        assert (
+            kinds(writer.write([{"id": number, "value": "a"}, {"id": number + 1, "value": "b"}]))
+            == [AnswerKind.DELIVERED] * 2
+        )
+    writer.close()
+    assert stored() == {0: "a", 1: "b", 2: "a", 3: "b"}
+
+
+def test_w5_nothing_is_left_of_a_bulk_that_is_copied(sink, database):
+    writer = sink.open(sink_task())
+    writer.write([{"id": 1, "value": "a"}, {"id": 2, "value": "bad"}])
+    left = database.execute("select count(*) from pg_class where relname = 'coordination_stage'").fetchone()
+    writer.close()
+    assert left == (0,)
+
+
+def test_w5_of_a_copied_bulk_what_a_later_owner_wrote_is_kept(sink, stored):
+    deliver(sink, [{"id": 2, "value": "later"}], sink_task(token=9))
+    answers = deliver(sink, [{"id": each, "value": "zombie"} for each in range(4)], sink_task(token=8))
+    assert [number for number, each in enumerate(answers) if each.kind is AnswerKind.FAILED] == [2]
+    assert stored() == {0: "zombie", 1: "zombie", 2: "later", 3: "zombie"}

@@ -67,7 +67,7 @@ MUTANTS = (
     ),
     Mutant(
         "a table without the fence",
-        "systems.sql.postgres_sink",
+        "systems.sql.postgres_upsert",
         '        "or target.{token} <= excluded.{token}"\n',
         '        "or target.{token} <= excluded.{token} or true"\n',
         "S13: an owner that lost its lease overwrites what its successor wrote",
@@ -75,7 +75,7 @@ MUTANTS = (
     ),
     Mutant(
         "a fence for all partitions",
-        "systems.sql.postgres_sink",
+        "systems.sql.postgres_upsert",
         '        "where target.{partition} is distinct from excluded.{partition} or target.{token} is null "\n',
         '        "where target.{token} is null "\n',
         "S13: tokens of two partitions are compared, and records are kept out for ever",
