@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, TypeAlias
 
 from airflow_coordination.duties.compaction.configured import with_documents
 from airflow_coordination.duties.compaction.plan import Plan, State, Task, plan
@@ -32,6 +32,7 @@ COMPACT: Final = "compactSegments"
 """The duty's name, as Druid calls it; who resets groups in the audit."""
 PERIOD: Final = timedelta(minutes=30)
 _NO_LIMIT: Final = 2**31 - 1
+Wanted: TypeAlias = Mapping[str, CompactionConfig]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,15 +203,28 @@ class Planner:
         slots = self._slots or prepared.remembered.slots
         return plan(prepared.seen, prepared.configs, slots, prepared.remembered, self._period, available)
 
-    def carried_out(self, prepared: Looked, available: int | None = None) -> Planned:
+    def carried_out(
+        self, prepared: Looked, available: int | None = None, wanted: Callable[[], Wanted] | None = None
+    ) -> Planned:
         """Make groups claimable, and remember what the next run needs to know.
 
+        A plan may be carried out long after it was made, by who was stopped meanwhile: before each write the lease is
+        renewed, and a group is left alone whose dataset is to be compacted otherwise by now (promise S25).
+
         :param available: as for :meth:`planned`.
+        :param wanted: tells how datasets are compacted now, by name; as it was read if left out.
         :raises PartitionNotOwnedError: when the planner's lease was lost meanwhile.
         """
+
+        def still(tasks: Sequence[Task]) -> Sequence[Task]:
+            if prepared.lease is not None:
+                self.duties.renew(prepared.lease)
+            now = None if wanted is None else wanted()
+            return tasks if now is None else [task for task in tasks if _is_wanted(task, now)]
+
         made = self.planned(prepared, available)
         self._keep_sums(made, prepared.seen, prepared.remembered)
-        begun, moved = self.carry_out(made.begins)
+        begun, moved = self.carry_out(made.begins, still=still)
         kept = _with_others(made.remembered, prepared.remembered)
         if prepared.lease is not None:
             self.duties.save_progress_state(prepared.lease, kept.to_json())
@@ -241,20 +255,30 @@ class Planner:
         if kept is not None:
             kept.forget_chunks(identifier_of(self.coordinator), dataset)
 
-    def carry_out(self, tasks: Sequence[Task], by: str = COMPACT) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def carry_out(
+        self,
+        tasks: Sequence[Task],
+        by: str = COMPACT,
+        still: Callable[[Sequence[Task]], Sequence[Task]] = lambda tasks: tasks,
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Reset what has merged before, as it was seen, then create what is new and refresh the payloads of the rest.
 
         Killed in between, groups that were reset are claimable with the payload of before, which is work, too.
 
         :param by: who asks, for the audit.
-        :return: the keys of those that are claimable now, and of those that somebody has changed since.
+        :param still: returns those of some tasks that are wanted still; asked before each write.
+        :return: the keys of those that are claimable now, and of those that somebody has changed since, or wants no
+            more as they were planned.
         """
-        moved = [task.key for task in tasks if task.state is State.RESET and not self._reset(task, by)]
-        begin = [task for task in tasks if task.key not in moved]
+        resets = [task for task in tasks if task.state is State.RESET]
+        kept = {task.key for task in resets if not still([task]) or not self._reset(task, by)}
+        begin = [task for task in tasks if task.key not in kept]
+        begin = list(still(begin)) if begin else []
         self.groups.create_partitions(
             PartitionIdentifier(task.key, task.work.to_payload(), task.work.priority) for task in begin
         )
-        return tuple(task.key for task in begin), tuple(moved)
+        begun = tuple(task.key for task in begin)
+        return begun, tuple(task.key for task in tasks if task.key not in begun)
 
     def _reset(self, task: Task, by: str) -> bool:
         try:
@@ -282,6 +306,14 @@ def _beside(coordinator: SourceCoordinator, source: str) -> SourceCoordinator:
         settings=settings,
         metrics=coordinator.metrics,
     )
+
+
+def _is_wanted(task: Task, now: Wanted) -> bool:
+    config = now.get(task.work.dataset)
+    if config is not None and config.to_json() == task.work.config.to_json():
+        return True
+    log.info("Group %s is left for the next run: its dataset is to be compacted otherwise by now.", shown(task.key))
+    return False
 
 
 def _with_others(kept: Remembered, before: Remembered) -> Remembered:

@@ -7,13 +7,14 @@ first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from airflow_coordination.duties.compaction.plan import Task, busy_in, order
-from airflow_coordination.duties.compaction.planner import Looked, Planned, Planner
+from airflow_coordination.duties.compaction.planner import Looked, Planned, Planner, Wanted
 from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.duty import ENDS_ALL
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
@@ -28,6 +29,7 @@ def run_together(
     planners: Mapping[Planner, Mapping[str, CompactionConfig]],
     slots: CompactionSlots,
     remembered: Mapping[Planner, Remembered] = _NOTHING,
+    wanted: Callable[[Planner], Wanted] | None = None,
 ) -> dict[str, Planned]:
     """Plan sources, and make the newest groups of all of them claimable, as far as there are slots.
 
@@ -36,6 +38,7 @@ def run_together(
     :param planners: of each source, with how its datasets are compacted, by their names.
     :param slots: how many groups of all of them may be claimable or held at once.
     :param remembered: what the last run of a planner has left, where that was read a moment ago.
+    :param wanted: tells how the datasets of a source are compacted now, asked before each write.
     :return: what was done, by source; with its error of a source that cannot be planned, whatever became of the others.
     :raises StoreUnavailableError: when the store is silent.
     :raises PartitionNotOwnedError: when a planner's lease was lost meanwhile.
@@ -57,7 +60,8 @@ def run_together(
         share = _shared(prepared, begins, slots)
         for planner, read in prepared.items():
             with _noted(done, planner):
-                done[planner.coordinator.source] = planner.carried_out(read, share[planner])
+                now = None if wanted is None else partial(wanted, planner)
+                done[planner.coordinator.source] = planner.carried_out(read, share[planner], now)
     return done
 
 

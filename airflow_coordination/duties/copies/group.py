@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final
 
 from airflow_coordination.duties.compaction.snapshot import newest_tenures
 from airflow_coordination.duties.copies.lost import Lost, keep, lost_of, not_read, seen_now
+from airflow_coordination.duties.copies.premises import Premises
 from airflow_coordination.duties.copies.snapshot import OfSource, others_of, read_source, whole_look
 from airflow_coordination.duties.copies.steps import Steps
 from airflow_coordination.duties.groups.marks import Marks, digest, seen_once
@@ -43,11 +44,13 @@ class _Shared:
 
     :param sites: the locations.
     :param lost: those that cannot be read.
+    :param told: the names of those that are said to be lost, after this run has said so.
     :param seen: what all of it is, for the marks.
     """
 
     sites: Sequence[Site]
     lost: Mapping[str, Lost]
+    told: Collection[str]
     seen: str
 
 
@@ -63,26 +66,28 @@ def _shared(round: Round, *, verify: bool) -> _Shared | None:
     sites = sites_of(found.get(LOCATIONS))
     if not sites:
         return None
-    said = lost_of(found.get(LOST_LOCATIONS))
+    told = said = lost_of(found.get(LOST_LOCATIONS))
     if verify:
         lost = seen_now(sites, said, round.sources, round.now)
         if set(lost) != set(said) and not round.dry_run:
             keep(first, lost, round.by)
+            told = lost
     else:
         lost = not_read(sites, said, first, round.now)
     config = round.config
     what = {name: found[name].version for name in (LOCATIONS, DEFAULT_RULES) if name in found}
     settings = [sorted(config.decommissioning_nodes), config.balance_threshold, config.max_segments_to_move]
-    return _Shared(sites=sites, lost=lost, seen=digest(what, settings, sorted(lost)))
+    return _Shared(sites=sites, lost=lost, told=told.keys(), seen=digest(what, settings, sorted(lost)))
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Seen:
-    """All sources as they were read, with what to remember of those that are done with."""
+    """All sources as they were read, with what to remember of those that are done with, and what it stands on."""
 
     found: Sequence[OfSource]
     look: Look
     digests: Mapping[str, str | None]
+    premises: Premises
 
 
 def _seen(round: Round, shared: _Shared, marks: Marks, eager: Collection[str] = ()) -> _Seen | None:
@@ -97,6 +102,8 @@ def _seen(round: Round, shared: _Shared, marks: Marks, eager: Collection[str] = 
             news[coordinator.source] = seen
     if not news:
         return None
+    new = [each for each in round.sources if each.source in news]
+    premises = Premises.read(round.cluster.documents, shared.told, new)
     read = (
         read_source(coordinator, shared.lost, whole=coordinator.source in news, sites=shared.sites)
         for coordinator in round.sources
@@ -105,7 +112,7 @@ def _seen(round: Round, shared: _Shared, marks: Marks, eager: Collection[str] = 
     if round.cluster.only is not None:
         found += others_of(round.sources[0], {each.source for each in round.sources})
     look = whole_look(found, shared.sites, shared.lost, round.config.decommissioning_nodes, round.now)
-    return _Seen(found=found, look=look, digests=news)
+    return _Seen(found=found, look=look, digests=news, premises=premises)
 
 
 def _digest(round: Round, coordinator: SourceCoordinator, shared: _Shared) -> str | None:
@@ -144,7 +151,7 @@ def load_copies(round: Round) -> Ran:
         return Ran(said="nothing is new", counts=_load_counts(None, 0), warnings=told, left=marks.to_json(), idle=True)
     config = round.config
     found = loads(seen.look, config.location_grace, config.replication_throttle_limit)
-    steps = Steps(seen.found, round.by)
+    steps = Steps(seen.found, round.by, seen.premises.hold)
     if not round.dry_run:
         steps.load(found)
     waits = {name[0] for _, name in found.waiting}
@@ -152,7 +159,8 @@ def load_copies(round: Round) -> Ran:
     until = _grace_ends(shared.lost, config.location_grace, round.now)
     for each in seen.found:
         source = each.coordinator.source
-        if source in seen.digests and source not in waits and not throttled and not round.dry_run:
+        left = source in waits or source in steps.done.void or throttled
+        if source in seen.digests and not left and not round.dry_run:
             changes = [at for at in (until, each.changes_at(round.now)) if at is not None]
             marks.put(source, seen.digests[source], round.now, min(changes, default=None))
     begun = len(found.make) + len(found.renew) if round.dry_run else len(steps.done.begun)
@@ -232,7 +240,7 @@ class UnloadUnused:
             return Ran(said="nothing is new", counts=_drop_counts(0, 0), left={**before, **_left(marks, {})}, idle=True)
         found = drops(seen.look)
         again = [drop for drop in found if _token(drop) in before["seen"].get(drop.name[0], ())]
-        steps = Steps(seen.found, round.by)
+        steps = Steps(seen.found, round.by, seen.premises.hold)
         for drop in again if not round.dry_run else ():
             steps.drop(drop)
         dropped = {(drop.name, drop.location) for drop in steps.done.dropped}
@@ -305,7 +313,7 @@ class BalanceSegments:
         seed = int(hashlib.sha256(round.now.isoformat().encode()).hexdigest()[:8], 16)
         config = round.config
         found = balance(seen.look, seed, threshold=config.balance_threshold, most=config.max_segments_to_move)
-        steps, pending = Steps(seen.found, round.by), sum(found.pending.values())
+        steps, pending = Steps(seen.found, round.by, seen.premises.hold), sum(found.pending.values())
         if not round.dry_run:
             steps.move(found.moves)
             for source, what in seen.digests.items():

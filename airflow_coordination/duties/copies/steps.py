@@ -8,7 +8,7 @@ operation. So of two runs that would each drop what the other relies on, one is 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -32,12 +32,14 @@ class Done:
 
     :param begun: copies that are claimable now.
     :param dropped: copies that were dropped.
+    :param void: the names of sources whose plan counts no more: nothing further was done in them.
     :param moved_on: how many steps were refused, because somebody has changed what they were about.
     """
 
     begun: list[CopyWork] = field(default_factory=list)
     dropped: list[Drop] = field(default_factory=list)
     moved_on: int = 0
+    void: set[str] = field(default_factory=set)
 
 
 class Steps:
@@ -45,11 +47,15 @@ class Steps:
 
     :param sources: as they were read.
     :param by: who asks, for the audit.
+    :param holds: tells by the name of a source whether what it was planned from still counts. It is asked before each
+        step: after it is the write that was under way.
     """
 
-    def __init__(self, sources: Iterable[OfSource], by: str) -> None:
+    def __init__(
+        self, sources: Iterable[OfSource], by: str, holds: Callable[[str], bool] = lambda source: True
+    ) -> None:
         self._sources = {each.coordinator.source: each for each in sources}
-        self._by = by
+        self._by, self._holds = by, holds
         self._touched: dict[tuple[str, str], Partition] = {}
         self.done = Done()
 
@@ -58,7 +64,15 @@ class Steps:
         self._begin([*loads.make, *loads.renew], {})
 
     def move(self, moves: Sequence[Move]) -> None:
-        """Make the new copies of moves claimable; the old ones go when these are published."""
+        """Make the new copies of moves claimable; the old ones go when these are published.
+
+        Moves are decided by all copies of a tier: where one was asked for, made or dropped since, nothing is moved.
+        """
+        if moves and not all(map(_as_seen, self._sources.values())):
+            log.info("Nothing is moved in this run: copies have changed since they were looked at.")
+            self.done.moved_on += len(moves)
+            self.done.void.update(self._sources)
+            return
         copies = [Copy(move.copy.name, move.target, "") for move in moves]
         self._begin(copies, {(move.copy.name, move.target): move.source for move in moves})
 
@@ -66,7 +80,7 @@ class Steps:
         """Drop a copy, if all that it is dropped for is as it was seen."""
         partition = self._seen(drop.name, drop.location)
         relied = [(name[0], self._seen(name, location)) for name, location in drop.relies_on]
-        if partition is None or any(seen is None for _, seen in relied):
+        if partition is None or any(seen is None for _, seen in relied) or not self._may(drop.name[0]):
             self.done.moved_on += 1
             return
         people = self._sources[drop.name[0]].copies.people
@@ -101,6 +115,9 @@ class Steps:
             if self._ready(name[0], work):
                 by_source.setdefault(name[0], []).append(work)
         for source, row in by_source.items():
+            if not self._may(source):
+                self.done.moved_on += len(row)
+                continue
             self._sources[source].copies.create_partitions(
                 PartitionIdentifier(work.key, work.to_payload(), work.priority) for work in row
             )
@@ -112,6 +129,9 @@ class Steps:
         seen = of_source.partitions.get(work.key)
         if seen is None:
             return True
+        if not self._may(source):
+            self.done.moved_on += 1
+            return False
         try:
             of_source.copies.people.reset(work.key, self._by, "its copy is to be made", seen)
         except PartitionUpdateError as error:
@@ -120,7 +140,19 @@ class Steps:
             return False
         return True
 
+    def _may(self, source: str) -> bool:
+        """Return whether a step may be taken in a source; after the first that may not, none is."""
+        if source not in self.done.void and not self._holds(source):
+            self.done.void.add(source)
+        return source not in self.done.void
+
     def _seen(self, name: Name, location: str) -> Partition | None:
         of_source = self._sources[name[0]]
         work = CopyWork(location=location, dataset=name[1], chunk=name[2])
         return self._touched.get((name[0], work.key)) or of_source.partitions.get(work.key)
+
+
+def _as_seen(of_source: OfSource) -> bool:
+    """Return whether the copies of a source are those that were seen; it reads their partitions again."""
+    now = {each.key: (each.status, each.token) for each in of_source.copies.looking.each()}
+    return now == {key: (each.status, each.token) for key, each in of_source.partitions.items()}

@@ -10,6 +10,7 @@ from airflow_coordination.duties.compaction.plan import Plan, State
 from airflow_coordination.duties.compaction.planner import COMPACT, Planned, Planner
 from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.compaction.together import look_together, run_together
+from airflow_coordination.duties.configuring import read_config
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
@@ -49,7 +50,7 @@ class CompactSegments:
             return Ran(
                 said=f"would make {begin} group(s) claimable", counts={"compact/task/count": begin}, idle=not begin
             )
-        done = run_together(planners, slots, last)
+        done = run_together(planners, slots, last, lambda planner: _wanted_now(planner, last[planner]))
         return _ran(done, round, errors)
 
 
@@ -75,6 +76,13 @@ def _planners(
 
     errors = in_each(round.sources, add)
     return found, errors
+
+
+def _wanted_now(planner: Planner, last: Remembered) -> Mapping[str, CompactionConfig]:
+    """Return how the datasets of a source are compacted now, two requests; nothing while duties are paused."""
+    if read_config(planner.coordinator).config.pause_coordination:
+        return {}
+    return by_dataset(with_documents(planner.coordinator, last.configs()))
 
 
 def _slots(round: Round) -> CompactionSlots:

@@ -9,11 +9,12 @@ Source: Druid's users (PR 12504: "a network blip made everything look lost"); no
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
+from airflow_coordination.duties.configuring import read_config
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
@@ -63,13 +64,16 @@ def watch_losses(
     *,
     waits_for: Mapping[str, int] | None = None,
     dry_run: bool = False,
+    limits: Callable[[], tuple[float, timedelta] | None] | None = None,
 ) -> Watched:
     """Hold a source back when too many of its leases are late or expired at once, and let it go on when all are back.
 
-    What was reclaimed is no lease any more and does not count. What was lost before somebody, or an earlier hold, has
+    Right before it is held back it is looked at again: they may have come back while who looks was stopped itself. What
+    was reclaimed is no lease any more and does not count. What was lost before somebody, or an earlier hold, has
     paused or resumed the source counts once and not again. A pause of anybody else is left alone.
 
     It sends one request for the pause and one for each 2,000 leases, 8,000 at most; on DynamoDB one for each hundred.
+    Before a source is held back the leases are read a second time.
 
     :param coordinator: of the source; its ``reassign_grace`` must be that of the owners, or only expired leases count.
     :param percent: of the leases; more than these must be lost.
@@ -78,6 +82,8 @@ def watch_losses(
     :param now: by the store's clock; asked for where it is not given.
     :param waits_for: what an earlier look has returned.
     :param dry_run: change nothing.
+    :param limits: tells the percent and the time that count right before a source is held back; ``None`` where that is
+        not wanted any more. As given above if left out.
     """
     pause = coordinator.pausing.current_pause()
     own = pause.by == LOSSES
@@ -86,6 +92,28 @@ def watch_losses(
     held, now = tuple(_held(coordinator)), now or coordinator.store.now()
     if pause.paused:
         return _holding(coordinator, pause, held, now, waits_for or {}, dry_run=dry_run)
+    found = _judged(coordinator, pause, held, now, percent, least)
+    if not found.done:
+        return found
+    if limits is not None:
+        counts = limits()
+        if counts is None:
+            return replace(found, done="", said="", waits_for={})
+        percent, hold = counts
+    now = coordinator.store.now()
+    found = _judged(coordinator, pause, tuple(_held(coordinator)), now, percent, least)
+    return _hold_back(coordinator, pause, found, hold, dry_run=dry_run) if found.done else found
+
+
+def _judged(
+    coordinator: SourceCoordinator,
+    pause: Pause,
+    held: tuple[Partition, ...],
+    now: datetime,
+    percent: float,
+    least: int,
+) -> Watched:
+    """Return what is to be done about a source that nobody holds back, as it was read."""
     grace = coordinator.settings.reassign_grace
     lost = [each for each in held if (since := _lost_since(each, grace, now)) and (not pause.at or since > pause.at)]
     leases = sum(_lost_since(each, grace, now) is None for each in held) + len(lost)
@@ -94,8 +122,7 @@ def watch_losses(
     share = f"{len(lost)} of {leases} leases are late or expired, more than {percent:g} %"
     few = {each.key: each.token for each in lost} if len(lost) <= MOST_REMEMBERED else {}
     why = f"{share}: their owners have time to come back"
-    found = Watched(coordinator.source, leases, len(lost), "held back", why, few)
-    return _hold_back(coordinator, pause, found, hold, dry_run=dry_run)
+    return Watched(coordinator.source, leases, len(lost), "held back", why, few)
 
 
 def _hold_back(
@@ -169,6 +196,7 @@ class WatchLosses:
                 now=round.now,
                 waits_for=_tokens(before.get(coordinator.source)),
                 dry_run=round.dry_run,
+                limits=lambda: _limits(coordinator),
             )
             found.append(watched)
 
@@ -184,6 +212,12 @@ class WatchLosses:
             idle=not told,
             errors=errors,
         )
+
+
+def _limits(coordinator: SourceCoordinator) -> tuple[float, timedelta] | None:
+    """Return when a source is held back, and for how long, by the configuration of now; ``None`` while it is paused."""
+    config = read_config(coordinator).config
+    return None if config.pause_coordination else (config.mass_loss_percent, config.mass_loss_hold)
 
 
 def _tokens(said: Any) -> Mapping[str, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ import pytest
 
 from airflow_coordination.duties.compaction.configured import set_compaction
 from airflow_coordination.duties.configuring import set_config
+from airflow_coordination.duties.copies.group import BalanceSegments, UnloadUnused
 from airflow_coordination.duties.groups.compacting import CompactSegments
 from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
 from airflow_coordination.duties.groups.hiding import RunRules
@@ -26,8 +27,11 @@ from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import PartitionNotOwnedError
 from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import SystemClock
 from tests.backfills import Month
+from tests.copying import Copying, Duties
+from tests.faults.sleeping import Sleeping
 from tests.simulation.dynamodb.engine import Engine as SimulatedEngine
 from tests.unit.duties.compaction.made import work as merge
 from tests.upkeep import DATASET
@@ -39,27 +43,10 @@ AT_ONCE = Margins(duration_to_retain=Period(), buffer=Period(), i_know=True)
 DROP_FIRST = '[{"type": "dropByInterval", "interval": "2013-01-01/P1D"}, {"type": "loadForever"}]'
 KEEP_ALL = '[{"type": "loadForever"}]'
 SKIP_NOTHING = '{"granularitySpec": {"segmentGranularity": "MONTH"}, "skipOffsetFromLatest": "P0D"}'
+DISABLED = SKIP_NOTHING.replace("{", '{"enabled": false, ', 1)
 FIRST = "2013-01-01/P1D"
 OLD = {f"2013-01-0{day} old" for day in (1, 2, 3)}
 Step = Callable[[Month], object]
-
-
-class Sleeping(ForwardingStore):
-    """A store whose caller is stopped before one of its calls, while something else happens.
-
-    :param at: the number of that call.
-    """
-
-    def __init__(self, store: PartitionStore, at: int, meanwhile: Callable[[], object]) -> None:
-        super().__init__(store)
-        self.calls: list[str] = []
-        self._at, self._meanwhile = at, meanwhile
-
-    def forward(self, name: str, call: Callable[[], T]) -> T:
-        self.calls.append(name)
-        if len(self.calls) == self._at:
-            self._meanwhile()
-        return call()
 
 
 class Coordination:
@@ -272,6 +259,128 @@ def test_s25_groups_that_were_merged_while_it_slept_are_not_merged_twice(new_mon
         )
         > 8
     )
+
+
+@pytest.mark.parametrize("said", ["disabled", "pause"])
+def test_s25_what_nobody_wants_merged_any_more_is_not_made_claimable(new_month, said) -> None:
+    """But for what it was about to write, and what it reads between the configuration and that."""
+    there: list[int] = []
+    begun: list[int] = []
+
+    def forbid(month: Month) -> None:
+        if said == "disabled":
+            set_compaction(month.c, DATASET, DISABLED, *WHO)
+        else:
+            set_config(month.c, {"pauseCoordination": True}, *WHO)
+        there.append(len(month.groups().partitions()))
+
+    stops = every_stop(
+        new_month,
+        CompactSegments(),
+        lambda month: set_compaction(month.c, DATASET, SKIP_NOTHING, *WHO),
+        forbid,
+        lambda month: begun.append(len(month.groups().partitions()) - there[-1]),
+    )
+    assert stops > 8
+    assert set(there) == {0, 1}, "it was forbidden before, and after"
+    _check_last_calls(begun)
+
+
+def test_s25_copies_that_rules_want_again_are_not_dropped(new_month) -> None:
+    """But for the one that it was about to drop when it was stopped."""
+    there: list[int] = []
+    dropped: list[int] = []
+
+    def too_many(month: Month) -> None:
+        copies = _copied(month)
+        copies.want(hot=2)
+        Duties(copies).settle()
+        copies.want(hot=1)
+        Coordination(month, UnloadUnused()).lead(month.store, "one")
+        GroupRunner(month.store, "a person").run_now("G", *WHO)
+
+    def want_again(month: Month) -> None:
+        copies = Copying(month.store, month.root)
+        copies.want(hot=2)
+        there.append(len(copies.copied()))
+
+    def check(month: Month) -> None:
+        copies = Copying(month.store, month.root)
+        dropped.append(there[-1] - len(copies.copied()))
+        assert copies.rows_in("hot") == copies.rows()
+
+    assert every_stop(new_month, UnloadUnused(), too_many, want_again, check) > 8
+    assert set(dropped) == {0, 1}, dropped
+    assert {6, 5, 4, 3} == set(there), "it was wanted again before, in the middle, and after"
+
+
+@pytest.mark.parametrize("duty", [RunRules(), BalanceSegments()], ids=["load", "balance"])
+def test_s25_copies_are_not_asked_for_where_nobody_wants_them_any_more(new_month, duty) -> None:
+    """But for what it was about to write, and what it reads between the configuration and that."""
+    there: list[int] = []
+    begun: list[int] = []
+
+    def uneven(month: Month) -> None:
+        copies = _copied(month, "hot-1")
+        copies.want(hot=1)
+        if isinstance(duty, BalanceSegments):
+            Duties(copies).settle()
+        _place(copies, "hot-1", "hot-2")
+
+    def drain_both(month: Month) -> None:
+        set_config(month.c, {"decommissioningNodes": ["hot-1", "hot-2"]}, *WHO)
+        there.append(_asked(month))
+
+    stops = every_stop(new_month, duty, uneven, drain_both, lambda month: begun.append(_asked(month) - there[-1]))
+    assert stops > 8
+    assert {0, max(there)} == set(there), "it was drained before, and after"
+    _check_last_calls(begun)
+    assert max(there) > 0, "it was drained before, and after"
+
+
+def test_s25_what_was_balanced_while_it_slept_is_not_moved_once_more(new_month) -> None:
+    moved: list[int] = []
+
+    def uneven(month: Month) -> None:
+        copies = _copied(month, "hot-1")
+        copies.want(hot=1)
+        Duties(copies).settle()
+        _place(copies, "hot-1", "hot-2")
+
+    def balance_and_copy(month: Month) -> None:
+        Duties(Copying(month.store, month.root)).settle()
+
+    def check(month: Month) -> None:
+        moved.append(_asked(month))
+        copies = Copying(month.store, month.root)
+        assert copies.rows_in("hot") == copies.rows()
+
+    assert every_stop(new_month, BalanceSegments(), uneven, balance_and_copy, check) > 8
+    _check_last_calls(moved)
+
+
+def _check_last_calls(begun: Sequence[int]) -> None:
+    """Check that something was begun only by who was stopped between its last look and the creation of partitions."""
+    late = [number for number, each in enumerate(begun) if each]
+    assert 0 < len(late) <= 4, begun  # at most one look more, and the creation, which takes three calls
+    assert late == list(range(late[0], late[-1] + 1)), begun
+
+
+def _copied(month: Month, *locations: str) -> Copying:
+    copies = Copying(month.store, month.root)
+    _place(copies, *(locations or ("hot-1", "hot-2")))
+    return copies
+
+
+def _place(copies: Copying, *locations: str) -> None:
+    beside = Path(f"{copies.root}-locations")
+    copies.place(*(beside / name for name in locations))
+
+
+def _asked(month: Month) -> int:
+    """Return how many copies wait for a worker."""
+    copies = Copying(month.store, month.root).copies()
+    return len(copies.partitions(PartitionStatus.UNASSIGNED))
 
 
 def _full(month: Month) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
+from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.duties.groups.registry import configured, named, resolved
 from airflow_coordination.duties.groups.round import Cluster, Round
 from airflow_coordination.duties.groups.running import GroupRunner
@@ -17,6 +19,7 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import FaultyStore
+from tests.faults.sleeping import Sleeping
 
 MINUTE = timedelta(minutes=1)
 HOLD = 2 * MINUTE
@@ -97,6 +100,44 @@ def test_half_is_not_more_than_half(begin: Begin) -> None:
     fleet.loses(0, 1, 2, 3)
     assert fleet.watch() == Watched("flights", 8, 4)
     assert fleet.watch(percent=49).done == "held back"
+
+
+def every_stop(look: Callable[[Fleet, PartitionStore], object], meanwhile: Callable[[Fleet], object]) -> list[bool]:
+    """Stop who looks at a lossy source before each of its calls; return whether it was held back by each of them."""
+    held_back: list[bool] = []
+    while True:
+        clock = FakeClock()
+        fleet = Fleet(open_store("memory://", clock=clock), clock, 10 * MINUTE)
+        fleet.loses(0, 1, 2, 3, 4)
+        sleeping = Sleeping(fleet.store, len(held_back) + 1, partial(meanwhile, fleet))
+        look(fleet, sleeping)
+        if len(sleeping.calls) <= len(held_back):
+            return held_back
+        held_back.append(fleet.c.pausing.current_pause().paused)
+
+
+def test_owners_that_came_back_while_who_looks_was_stopped_hold_nothing_back() -> None:
+    """S25: but for the write that it was about to send."""
+
+    def look(fleet: Fleet, store: PartitionStore) -> None:
+        watch_losses(SourceCoordinator(store, "flights", "w", settings=fleet.c.settings, clock=fleet.clock), 50, HOLD)
+
+    *before, last = every_stop(look, lambda fleet: fleet.renew(0, 1, 2, 3, 4))
+    assert len(before) > 3
+    assert not any(before)
+    assert last, "what is looked at and what is written are two calls"
+
+
+@pytest.mark.parametrize("said", [{"massLossPercent": 100}, {"pauseCoordination": True}], ids=["percent", "pause"])
+def test_what_was_configured_otherwise_while_who_looks_was_stopped_counts(said) -> None:
+    """S25: but for the write that it was about to send, and its second look at the leases."""
+
+    def look(fleet: Fleet, store: PartitionStore) -> None:
+        Rounds(fleet, 10 * MINUTE, store).run()
+
+    held_back = every_stop(look, lambda fleet: set_config(fleet.c, said, "ana", "calm"))
+    assert held_back == sorted(held_back)
+    assert (held_back.count(False) > 3, held_back.count(True)) == (True, 3)
 
 
 def test_three_leases_are_too_few_to_judge(begin: Begin) -> None:
@@ -232,14 +273,15 @@ def test_it_asks_a_few_times_however_many_partitions_there_are(begin: Begin) -> 
 class Rounds:
     """Runs the duty again and again, as its group does."""
 
-    def __init__(self, fleet: Fleet, grace: timedelta) -> None:
+    def __init__(self, fleet: Fleet, grace: timedelta, store: PartitionStore | None = None) -> None:
         self._fleet, self._grace, self.left = fleet, grace, None
+        self._store = store or fleet.store
         fleet.c.supplying.register_dag("a_dag")
 
     def run(self) -> object:
         now = self._fleet.clock.now()
         cluster = Cluster(
-            store=self._fleet.store, owner="leader", now=now, led_since=now, period=MINUTE, config=DynamicConfig(),
+            store=self._store, owner="leader", now=now, led_since=now, period=MINUTE, config=DynamicConfig(),
             grace=self._grace,
         )  # fmt: skip
         ran = WatchLosses().run(Round(cluster=cluster, by=LOSSES, remembered=self.left))
