@@ -176,6 +176,10 @@ docs: pages .work/site/ready ## Build the site of docs/, the Python reference an
 docs-serve: pages .work/site/ready ## Show the site at an address of this machine, and again whenever a page changes
 	@$(MKDOCS) serve
 
+.PHONY: release
+release: .venv/ready ## Build what is published into dist/ and check it as an index does; tags and uploads nothing
+	@$(BIN)/python scripts/release/build.py
+
 AGAINST ?=
 
 .PHONY: sent
