@@ -108,6 +108,13 @@ test-fast: .venv/ready .work/javascript/ready ## What can be tested in 90 second
 test-while-writing: .venv/ready
 	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST) and not long" $(WHILE_WRITING)
 
+CELL ?=
+
+.PHONY: matrix
+matrix: .venv/ready ## Try other Airflows, Pythons and Sparks, each in an environment made from nothing, going on where it ended (CELL=airflow3.2-py3.14 for one)
+	@scripts/system_packages.sh java
+	$(RUN) python -m tests.matrix $(if $(CELL),--cell $(CELL))
+
 MINUTES ?= 30
 
 .PHONY: proof

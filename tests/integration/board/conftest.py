@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,7 +32,8 @@ def airflow_database() -> None:
 
     initdb()
     with create_session() as session:
-        team = session.merge(Team(name="ours"))
+        number = {"id": uuid.UUID(int=1)} if hasattr(Team, "id") else {}  # up to Airflow 3.1
+        team = session.merge(Team(name="ours", **number))
         owned = session.merge(DagBundleModel(name="board_team"))
         owned.teams = [team]
         session.merge(DagBundleModel(name="board_open"))

@@ -12,7 +12,7 @@ from tests.house.tree import PACKAGE
 
 LOADED = """\
 import json, sys
-import airflow.sdk.plugins_manager
+from airflow.providers.common.compat.sdk import AirflowPlugin
 before = set(sys.modules)
 import airflow_coordination.board.plugin
 print(json.dumps(sorted(set(sys.modules) - before)))

@@ -1,0 +1,41 @@
+"""A cell of the matrix is green by runs of all its steps on one commit, and by nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.matrix.cells import CELLS, named
+from tests.matrix.results import MADE, Run, commit_of, green, note, read
+
+CELL = CELLS[0]
+RUNS = [Run(CELL.name, step, "ok", "", "1", "a" * 40, "2026-11-27") for step in (MADE, *CELL.steps)]
+
+
+def test_a_cell_whose_steps_all_ran_on_the_commit_is_green():
+    assert green(CELL, RUNS, "a" * 40)
+
+
+@pytest.mark.parametrize("change", [{"commit": "b" * 40}, {"verdict": "failed"}])
+@pytest.mark.parametrize("at", range(len(RUNS)))
+def test_a_cell_is_not_green_by_an_older_run_or_one_that_failed(at, change):
+    runs = [replace(run, **change) if place == at else run for place, run in enumerate(RUNS)]
+    assert not green(CELL, runs, "a" * 40)
+
+
+def test_a_run_takes_the_place_of_the_one_before(tmp_path):
+    file = tmp_path / "results.tsv"
+    for run in (*RUNS, replace(RUNS[0], commit="b" * 40)):
+        note(run, file)
+    assert read(file) == [*RUNS[1:], replace(RUNS[0], commit="b" * 40)]
+    assert commit_of(read(file)) == "b" * 40
+
+
+def test_each_cell_has_a_name_of_its_own():
+    assert len({cell.name for cell in CELLS}) == len(CELLS)
+
+
+def test_an_unknown_cell_is_refused_with_those_that_there_are():
+    with pytest.raises(SystemExit, match=r"is no cell\. Name one of: airflow3\.3-py3\.14, "):
+        named("airflow2.0-py2.7")

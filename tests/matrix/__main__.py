@@ -1,0 +1,111 @@
+"""Makes cells of the matrix from nothing, tries what we say of them, and keeps the results.
+
+usage: python -m tests.matrix [--cell NAME] [--steps NAME,NAME] [--again] [--keep]
+
+All cells one after the other, the newest Airflow first. It goes on where it ended: what was tried since anything that
+matters changed is not tried again, but for ``--again``. An environment is removed when its steps are over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests.matrix.cells import CELLS, Cell, named
+from tests.matrix.making import PLACE, ROOT, CannotBeHadError, made
+from tests.matrix.results import FILE, MADE, Run, note, read, table
+from tests.matrix.steps import Place, Tried, tried
+
+MATTERS = ("airflow_coordination", "pyproject.toml", "tests/unit", "tests/integration/board", "tests/matrix/*.py")
+"""What a run says something about; the table in README is no part of it."""
+LEAST = 4_000_000_000
+"""Bytes that must be free before another environment is made."""
+
+
+def main() -> int:
+    """Try what is to be tried, print the table, and return how many steps failed."""
+    parser = argparse.ArgumentParser(prog="python -m tests.matrix", description=__doc__.splitlines()[0])
+    parser.add_argument("--cell", help="only this one")
+    parser.add_argument("--steps", help="only these, separated by commas")
+    parser.add_argument("--again", action="store_true", help="also what was tried since anything changed")
+    parser.add_argument("--keep", action="store_true", help="leave the environment")
+    args = parser.parse_args()
+    cells = [named(args.cell)] if args.cell else list(CELLS)
+    wanted = set(args.steps.split(",")) if args.steps else None
+    commit = _commit()
+    failed = sum(_try_cell(cell, commit, wanted, again=args.again, keep=args.keep) for cell in cells)
+    subprocess.run([Path(sys.executable).with_name("uv"), "cache", "prune", "--quiet"], check=False)
+    print(table())
+    return min(failed, 1)
+
+
+def _commit() -> str:
+    """Return the commit that is tried.
+
+    :raises SystemExit: when something is not committed: nobody could say what was tried.
+    """
+    if found := _git("status", "--porcelain", "--", ".", f":!{FILE.relative_to(ROOT)}"):
+        raise SystemExit(f"Commit first; this is not:\n{found}")
+    return _git("rev-parse", "HEAD")
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def _stands(run: Run, commit: str) -> bool:
+    """Return whether nothing that matters has changed since a run."""
+    command = ["git", "diff", "--quiet", run.commit, commit, "--", *MATTERS]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
+
+
+def _try_cell(cell: Cell, commit: str, wanted: set[str] | None, *, again: bool, keep: bool) -> int:
+    """Try the steps of a cell that are due; return how many failed."""
+    before = {run.step: run for run in read() if run.cell == cell.name}
+    chosen = [step for step in cell.steps if wanted is None or step in wanted]
+    due = [step for step in chosen if again or step not in before or not _stands(before[step], commit)]
+    if not due:
+        print(f"{cell.name}: nothing to do", flush=True)
+        return 0
+    if shutil.disk_usage(ROOT).free < LEAST:
+        raise SystemExit(f"{cell.name}: less than {LEAST // 10**9} GB are free. Free some, and run this again")
+    begun = datetime.now(UTC)
+    try:
+        python = made(cell)
+    except CannotBeHadError as error:
+        _keep(cell, MADE, Tried(False, str(error), 0), commit)
+        return 1
+    _keep(cell, MADE, Tried(True, "", round((datetime.now(UTC) - begun).total_seconds())), commit)
+    try:
+        return sum(not _try_step(cell, step, python, commit) for step in due)
+    finally:
+        if not keep:
+            shutil.rmtree(PLACE / cell.name, ignore_errors=True)
+
+
+def _try_step(cell: Cell, step: str, python: Path, commit: str) -> bool:
+    logs = ROOT / ".work" / "matrix"
+    logs.mkdir(parents=True, exist_ok=True)
+    log = logs / f"{cell.name}.{step}.log"
+    log.unlink(missing_ok=True)
+    with tempfile.TemporaryDirectory(prefix="cell-") as work:
+        ended = tried(step, Place(cell, python, Path(work), log))
+    _keep(cell, step, ended, commit)
+    return ended.ok
+
+
+def _keep(cell: Cell, step: str, ended: Tried, commit: str) -> None:
+    said = " ".join(ended.said.split()).replace(str(ROOT), ".").replace(os.path.expanduser("~"), "~")
+    day = f"{datetime.now(UTC):%Y-%m-%d}"
+    note(Run(cell.name, step, "ok" if ended.ok else "failed", said, str(ended.seconds), commit, day))
+    print(f"{cell.name} {step}: {'ok' if ended.ok else 'FAILED'} after {ended.seconds} s: {said}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
