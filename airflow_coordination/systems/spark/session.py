@@ -104,7 +104,9 @@ def driver_session() -> Any:
     from pyspark.sql import SparkSession
 
     jars = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent) / "jars"
-    if not os.environ.get("SPARK_REMOTE") and not jars.is_dir():
+    # A JVM that waits for this driver has its jars: YARN's containers have pyspark as an archive, and no SPARK_HOME.
+    served = any(os.environ.get(name) for name in ("SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"))
+    if not served and not jars.is_dir():
         raise SettingsError(
             "pyspark",
             pyspark.__version__,
