@@ -14,10 +14,12 @@ from uuid import uuid4
 import pytest
 
 from airflow_coordination.cli.doctor_stored import look_at_published
+from airflow_coordination.duties.copies.status import copies_status
 from airflow_coordination.duties.retention.ruled import KEEP, rules_of
 from airflow_coordination.leases import Block, PartitionStatus, SourceCoordinator
 from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.overlays import merged_source
+from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.beside.documents import VIEW, BranchCounts
@@ -30,6 +32,7 @@ from airflow_coordination.stores.dynamodb.setup.iam import Role, TableAddress, p
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.names import DUTIES
+from tests.copying import COPIED, Copying
 from tests.integration.dynamodb.engine import Engine
 from tests.integration.dynamodb.moto_iam import User, actions, document
 from tests.unit.duties.compaction.made import config, planner, publish
@@ -206,7 +209,18 @@ def narrow_keys(role: Role, table: str, source: str) -> set[tuple[str, str]]:
         (action, key)
         for statement in narrow
         for action in statement["Action"]
-        for key in statement["Condition"]["ForAllValues:StringEquals"]["dynamodb:LeadingKeys"]
+        for keys in statement["Condition"].values()
+        for key in keys["dynamodb:LeadingKeys"]
+    }
+
+
+def beyond(keys: set[tuple[str, str]], allowed: set[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Return what was asked for and is not allowed, where a key that ends in ``*`` stands for all that begin so."""
+    patterns = [(action, key[:-1]) for action, key in allowed if key.endswith("*")]
+    return {
+        (action, key)
+        for action, key in keys - allowed
+        if not any(action == each and key.startswith(beginning) for each, beginning in patterns)
     }
 
 
@@ -267,6 +281,38 @@ def test_b7_they_are_enough_where_it_is_merged(moto: Engine, user: User, table: 
         assert user.keys - refused <= narrow_keys(role, table, SOURCE)
         assert ("dynamodb:Query", f"~merged/{SOURCE}|PARTITION|HEADS") in user.keys
         assert any(key.startswith(DUTIES) for _, key in user.keys) == (role is Role.WORKER)
+    moto.delete(table)
+
+
+def copied(days: Copying) -> None:
+    """What a worker does who makes copies, and what people look at."""
+    days.ask("hot", "2013-01-01/P1D")
+    assert days.work().completed == 1
+    assert copies_status(days.ingest(), DynamicConfig()).chunks[0].there == ("hot",)
+    read_copies(days)
+
+
+def read_copies(days: Copying) -> None:
+    """What a reader of a tier does."""
+    assert days.rows_in("hot") == Counter({"row 0 of 2013-01-01": 1, "row 1 of 2013-01-01": 1})
+
+
+def test_b7_they_are_enough_where_it_is_copied(moto: Engine, user: User, table: str, tmp_path: Path) -> None:
+    """B7: a worker makes copies, a reader reads a tier; somebody else says locations and registers the sources."""
+    open_ = moto.store(table, FakeClock())
+    open_.setup()
+    open_days = Copying(open_, tmp_path / "out")
+    for name in (SOURCE, merged_source(SOURCE), COPIED, DUTIES):
+        SourceCoordinator(open_, name, "somebody").supplying.register()
+    open_days.place(tmp_path / "hot")
+    open_days.publish("2013-01-01")
+    for role, does in ((Role.WORKER, copied), (Role.READER, read_copies)):
+        user.keys.clear()
+        with user.allowed(actions(role)) as client:
+            store = DynamoDBStore(moto.options(table), client=lambda _, client=client: client)
+            does(Copying(store, tmp_path / "out", "host/dag/run/task/0/1"))
+        assert beyond(user.keys, narrow_keys(role, table, SOURCE)) == set()
+        assert any(key.startswith(COPIED) for _, key in user.keys)
     moto.delete(table)
 
 

@@ -34,6 +34,7 @@ from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import (
     DUTIES,
     UPKEEP,
+    compose_copies,
     compose_merged,
     compose_source,
     everybody,
@@ -116,7 +117,7 @@ def policy(
     DynamoDB Developer Guide, *Using IAM with DynamoDB transactions*).
 
     :param output_root: where partitions publish on S3, for example ``s3a://bucket/flights``, if that is to be in it.
-    :param source: narrows a worker or reader to the keys of one source and of what is merged of it
+    :param source: narrows a worker or reader to the keys of one source, of what is merged of it, and of its copies
         (``dynamodb:LeadingKeys``).
     :param partition_prefix: that source's prefix, if any.
     :raises SettingsError: when the root is not on S3, or the role has nothing to do there or with one source.
@@ -162,7 +163,7 @@ def narrowed(
 ) -> list[dict[str, Any]]:
     """Return the statements with conditions on the keys that one source's items lie under, in the table and its index.
 
-    What is merged of it, and who plans that, are sources of their own beside it; their keys are among them.
+    What is merged of it, its copies, and who plans both, are sources of their own beside it; their keys are among them.
 
     The store's own item, the list of sources, which lies under one key for all, and the rules that hold for all can be
     read. Who may write the list says of every source whose DAGs it is, and the board asks it for that: somebody else
@@ -183,7 +184,28 @@ def narrowed(
         _under({**work, "Sid": "ReadDefaultRules", "Action": ["dynamodb:Query"]}, [everybodys]),
         _under({**work, "Sid": "ListSources", "Action": ["dynamodb:Query"]}, [SOURCES]),
         _under(queue, waiting),
+        *_on_copies(work, queue, source, partition_prefix),
     ]
+
+
+def _on_copies(
+    work: dict[str, Any], queue: dict[str, Any], source: str, partition_prefix: str | None
+) -> Iterator[dict[str, Any]]:
+    """Yield the statement on the copies of a source, in the table and its index: whatever lies under their name.
+
+    By a pattern, not key by key: AWS limits how long a policy may be.
+    """
+    copies = None if source.startswith(UPKEEP) else compose_copies(source, partition_prefix)
+    if copies is None:
+        return
+    pattern = f"{_escaped(copies.removesuffix('PARTITION'))}*"
+    condition = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [pattern]}}
+    yield {**work, "Sid": "Copies", "Resource": [work["Resource"], queue["Resource"]], "Condition": condition}
+
+
+def _escaped(key: str) -> str:
+    """Return a key as AWS takes it where ``*`` and ``?`` stand for others, and ``$`` begins a variable."""
+    return "".join(f"${{{letter}}}" if letter in "$*?" else letter for letter in key)
 
 
 def _beside(role: Role, source: str, partition_prefix: str | None) -> Iterator[str]:
