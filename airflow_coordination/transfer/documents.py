@@ -12,7 +12,14 @@ from airflow_coordination.leases.moving import Life
 from airflow_coordination.planning.rules.rule import RuleType
 from airflow_coordination.planning.view.showing import branch_of
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW, Document, Looked
+from airflow_coordination.protocol.beside.documents import (
+    CONFIGURATION,
+    DEFAULT_RULES,
+    LOCATIONS,
+    VIEW,
+    Document,
+    Looked,
+)
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
@@ -35,6 +42,12 @@ def documents_of(coordinator: SourceCoordinator) -> list[Document]:
 
 def _default_rules(coordinator: SourceCoordinator) -> Document | None:
     return coordinator.documents.newest(DEFAULT_RULES, everybody(coordinator.partition_prefix))
+
+
+def staying(coordinator: SourceCoordinator) -> tuple[str, ...]:
+    """Return the names of what people have said of all sources, and an export of one of them does not carry."""
+    said = {document.name for document in coordinator.documents.all(everybody(coordinator.partition_prefix))}
+    return tuple(name for name in (LOCATIONS, CONFIGURATION) if name in said)
 
 
 def other_default_rules(coordinator: SourceCoordinator, there: Document | None) -> tuple[str, ...]:

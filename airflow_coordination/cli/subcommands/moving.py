@@ -13,8 +13,9 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import say
 from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.leases.moving import Moved
-from airflow_coordination.protocol.beside.documents import DEFAULT_RULES
+from airflow_coordination.protocol.beside.documents import CONFIGURATION, DEFAULT_RULES, LOCATIONS
 from airflow_coordination.protocol.remedies import typed
+from airflow_coordination.transfer.documents import staying
 from airflow_coordination.transfer.exporting import export
 from airflow_coordination.transfer.importing import check_place, import_, read_export
 from airflow_coordination.values.input_errors import shown
@@ -24,6 +25,12 @@ _OTHER_DEFAULT: Final = (
     "`rules apply` would hide other rows of it, and restore what is hidden. Compare `rules get` of both stores, and "
     "set those that are to hold, or rules of its datasets, before they are applied."
 )
+_STAYS: Final = {
+    LOCATIONS: "The locations of copies are not in it: they are marked as this store's. Where the source goes, say "
+    "others (`locations set`), and copies are made anew.",
+    CONFIGURATION: "The configuration of the duties is not in it: it is that of all sources here. See `config get`, and "
+    "set there what is to hold.",
+}
 NAMED: Final = 10
 """The most different partitions that are named."""
 
@@ -36,6 +43,8 @@ def export_source(context: CommandContext, args: Namespace) -> None:
     say(f"Done: exported {written} partition(s) of source {args.source} to {args.file}.")
     if args.merged:
         say(f"What was merged of it is in {args.merged}: import both files, that one first.")
+    for name in staying(coordinator):
+        say(_STAYS[name])
     say("Leave the source paused here: what its owners still write is known to this store alone.")
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs.copies.locations import set_locations
 from airflow_coordination.stores import open_store
 
 
@@ -41,6 +45,19 @@ def test_a_source_moves(flights, cli, there, file, capsys):
     assert other.counts() == flights.counts()
     assert other.pausing.current_pause().by == "bob"
     assert other.pausing.current_pause().why.startswith("import from sqlite:///")
+
+
+def test_what_is_of_all_sources_stays_and_is_named(flights, cli, file, tmp_path):
+    flights.pausing.pause(by="ana", why="it moves")
+    cli("export", file, "--source", "flights")
+    assert "is not in it" not in cli("export", f"{file}.2", "--source", "flights")[2]
+    site = {"name": "hot", "root": str(tmp_path / "hot"), "capacity": "1GB"}
+    set_locations(flights, json.dumps([site]), "ana", "a disk")
+    set_config(flights, {"maxSegmentsToMove": 7}, "ana", "slower")
+    code, _, err = cli("export", f"{file}.3", "--source", "flights")
+    assert code == 0
+    assert "The locations of copies are not in it" in err
+    assert "The configuration of the duties is not in it" in err
 
 
 def test_a_dry_run_changes_nothing(flights, cli, there, file, capsys):
