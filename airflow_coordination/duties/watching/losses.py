@@ -86,7 +86,7 @@ def watch_losses(
         not wanted any more. As given above if left out.
     """
     pause = coordinator.pausing.current_pause()
-    own = pause.by == LOSSES
+    own = pause.by == LOSSES and not pause.unending  # it sets none without an end: that is of somebody named so
     if pause.paused and not own:
         return Watched(coordinator.source)
     held, now = tuple(_held(coordinator)), now or coordinator.store.now()

@@ -221,6 +221,16 @@ def test_a_hold_that_a_person_takes_over_is_theirs(begin: Begin) -> None:
     assert fleet.c.pausing.current_pause().unending
 
 
+def test_a_pause_without_an_end_is_nobody_s_hold_whatever_its_author_is_called(begin: Begin) -> None:
+    fleet = begin()
+    fleet.loses(0, 1, 2, 3, 4)
+    fleet.watch()
+    fleet.c.pausing.pause(LOSSES, "said by a person of that name")
+    fleet.renew(0, 1, 2, 3, 4)
+    assert fleet.watch() == Watched("flights")
+    assert fleet.c.pausing.current_pause().unending
+
+
 def test_of_a_person_and_the_watch_at_once_the_faster_counts(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     fleet = begin()
     fleet.loses(0, 1, 2, 3, 4)
