@@ -28,7 +28,7 @@ _OTHER_DEFAULT: Final = (
 _STAYS: Final = {
     LOCATIONS: "The locations of copies are not in it: they are marked as this store's. Where the source goes, say "
     "others (`locations set`), and copies are made anew.",
-    CONFIGURATION: "The configuration of the duties is not in it: it is that of all sources here. See `config get`, and "
+    CONFIGURATION: "The configuration of the duties is not in it: it is that of all sources. See `config get`, and "
     "set there what is to hold.",
 }
 NAMED: Final = 10
