@@ -122,6 +122,10 @@ DURATIONS: Final = frozenset(field.name for field in fields(Settings) if "timede
 """The settings that are durations; they travel, and are configured, in seconds."""
 
 
+_LONGEST_NAME: Final = 100
+"""Of an option that does not exist, as errors name its place."""
+
+
 def check_known(given: Collection[str], known: Collection[str], where: str) -> None:
     """Refuse options that do not exist.
 
@@ -135,7 +139,9 @@ def check_known(given: Collection[str], known: Collection[str], where: str) -> N
             continue
         near: list[Any] = difflib.get_close_matches(str(name), list(known), n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]!r}?" if near else f"Known are: {', '.join(sorted(known))}."
-        raise SettingsError(f"{where}.{name}", name, "is not an option here", hint)
+        text = str(name)
+        place = text if text.isprintable() and len(text) <= _LONGEST_NAME else "…"
+        raise SettingsError(f"{where}.{place}", name, "is not an option here", hint)
 
 
 MOST_CONCURRENT_LEASES: Final = 32

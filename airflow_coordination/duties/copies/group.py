@@ -240,6 +240,8 @@ class UnloadUnused:
             return Ran(said="nothing is new", counts=_drop_counts(0, 0), left={**before, **_left(marks, {})}, idle=True)
         found = drops(seen.look)
         again = [drop for drop in found if _token(drop) in before["seen"].get(drop.name[0], ())]
+        if again and _lost_since(round, shared):
+            again = []  # what these rely on may be gone with it: the next run looks at everything anew
         steps = Steps(seen.found, round.by, seen.premises.hold)
         for drop in again if not round.dry_run else ():
             steps.drop(drop)
@@ -259,6 +261,11 @@ class UnloadUnused:
             left=None if round.dry_run else _left(marks, _by_source(waiting)),
             idle=not number,
         )
+
+
+def _lost_since(round: Round, shared: _Shared) -> bool:
+    """Return whether a location cannot be read now that could be when this run began: a look may take minutes."""
+    return not set(not_read(shared.sites, {}, round.sources[0], round.now)) <= set(shared.lost)
 
 
 def _drop_counts(dropped: int, moved_on: int) -> dict[str, int]:

@@ -21,6 +21,7 @@ from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import everybody, identifier_of
+from airflow_coordination.values.times import aware
 
 SAMPLE: Final = 3
 """So many copies of each source are looked at in a location that is back."""
@@ -49,7 +50,10 @@ def lost_of(document: Document | None) -> dict[str, Lost]:
         return {}
     try:
         said = parse(document.content, max_bytes=len(document.content.encode()), max_depth=_DEPTH)
-        return {str(name): Lost(datetime.fromisoformat(since), str(why)) for name, (since, why) in said.items()}
+        lost = {str(name): Lost(datetime.fromisoformat(since), str(why)) for name, (since, why) in said.items()}
+        for name, each in lost.items():
+            aware(name, each.since)
+        return lost
     except (AttributeError, TypeError, ValueError) as error:
         problem, remedy = f"does not say which locations are lost ({error})", "Restore a version of before"
         raise InvalidInputError(document.name, document.content[:200], problem, remedy) from None

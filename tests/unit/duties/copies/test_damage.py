@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.duties.copies import snapshot
+from airflow_coordination.duties.copies import group, snapshot
+from airflow_coordination.duties.copies.lost import lost_of
 from airflow_coordination.outputs.copies import making
 from airflow_coordination.outputs.copies.locations import MARKER
+from airflow_coordination.protocol.beside.documents import LOST_LOCATIONS
 from airflow_coordination.stores import open_store
+from airflow_coordination.values.input_errors import InvalidInputError
+from airflow_coordination.values.names import everybody
 from tests.copying import DAYS, Copying, Duties
 
 
@@ -52,6 +56,30 @@ def test_a_copy_is_not_dropped_because_of_one_that_was_deleted(days, duties, tmp
     emptied(tmp_path / "hot-2")
     days.want(hot=1)
     duties.settle()
+    assert days.rows_in("hot") == days.rows()
+
+
+def test_nothing_is_dropped_that_a_location_was_relied_on_for_which_is_lost_meanwhile(
+    days, duties, tmp_path, monkeypatch
+) -> None:
+    days.want(hot=2)
+    duties.settle()
+    days.want(hot=1)
+    duties.run()  # sees what is too much
+    before, real = days.copied(), group.drops
+
+    def lost_after(look: object) -> object:
+        found = real(look)
+        (tmp_path / "hot-2").rename(tmp_path / "away")
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(group, "drops", lost_after)
+        ran = duties.run("unloadUnused")["unloadUnused"]
+    assert (days.copied(), ran.said) == (before, "3 copies may go in the next run")
+    (tmp_path / "away").rename(tmp_path / "hot-2")
+    duties.settle()
+    assert len(days.copied()) == 3
     assert days.rows_in("hot") == days.rows()
 
 
@@ -117,3 +145,10 @@ def test_a_full_disk_is_named_and_not_the_file_that_was_read(days, duties, tmp_p
     assert "No space left on device" in told
     assert f": {tmp_path / 'cold'}/" in told
     assert days.copied() == []
+
+
+@pytest.mark.parametrize("said", ["null", "[]", '{"cold": ["2026-01-01T00:00:00", "it has no zone"]}'])
+def test_what_says_nothing_of_lost_locations_is_refused_by_name(days, said) -> None:
+    days.ingest().documents.change(LOST_LOCATIONS, lambda _: said, "by hand", "a test", everybody(None))
+    with pytest.raises(InvalidInputError, match="does not say which locations are lost"):
+        lost_of(days.ingest().documents.newest(LOST_LOCATIONS, everybody(None)))
