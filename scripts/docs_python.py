@@ -12,6 +12,7 @@ from typing import Any, Final
 
 _PACKAGE: Final = "airflow_coordination"
 _FIELD: Final = re.compile(r"^:(param|return|raises)\s?([^:]*):\s", re.MULTILINE)
+_ITEM: Final = re.compile(r"(\*|\d+\.) ")
 _ROLE: Final = re.compile(r":\w+:`~?(?:[\w.]+ <)?([\w.]+)>?`")
 _LISTED: Final = {"param": "* `{}`: {}\n", "return": "* returns{} {}\n", "raises": "* raises `{}`: {}\n"}
 _WIDTH: Final = 100
@@ -135,6 +136,4 @@ def _prose(text: str) -> str:
     """Return reStructuredText of a docstring as Markdown, on one line unless it is a list."""
     plain = re.sub(r"``(.+?)``", r"`\1`", _ROLE.sub(lambda role: f"`{role[1].rpartition('.')[2]}`", text))
     lines = [line.strip() for line in plain.strip().splitlines()]
-    return (
-        re.sub(r" (?=\* )", "\n", " ".join(lines)) if any(line.startswith("* ") for line in lines) else " ".join(lines)
-    )
+    return "".join(f"\n{line}" if _ITEM.match(line) else f" {line}" for line in lines)[1:]

@@ -29,3 +29,9 @@ def test_parameters_results_and_errors_are_a_list():
     assert "complete_and_get_next(" in text
     assert "* returns the next lease, or `None` when there is nothing more to do, which is counted\n" in text
     assert "* raises `OutcomeUnknownError`: also when the partition is completed" in text
+
+
+def test_a_numbered_list_stays_one():
+    lines = reference("streams")().splitlines()
+    begin = next(place for place, line in enumerate(lines) if line.startswith("1. Below its share"))
+    assert [line[:2] for line in lines[begin : begin + 3]] == ["1.", "2.", "3."]
