@@ -61,9 +61,11 @@ class Owners:
             self.processes[number].send_signal(said)
 
 
-@pytest.fixture
-def owners(tmp_path: Path) -> Iterator[Owners]:
-    owners = Owners(f"sqlite:///{tmp_path}/c.db", tmp_path)
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def owners(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Owners]:
+    on_postgresql = request.param == "postgresql"
+    url = request.getfixturevalue("postgres_store_url") if on_postgresql else f"sqlite:///{tmp_path}/c.db"
+    owners = Owners(url, tmp_path)
     yield owners
     for process in owners.processes:
         process.kill()
