@@ -100,17 +100,21 @@ class PlanCompactionOperator(TextFields):
             self.log.info("%s: %s (%s), %d bytes%s.", task.key, task.state, task.reason, task.bytes, about)
         for name, progress in done.plan.progress.items() if done.plan else ():
             self.log.info("Dataset %s: %.1f %% of what can be compacted is.", name, progress.percent)
+        for name, still in done.still.items():
+            said = "Dataset %s: as before, %d groups are under way, %d wait for a slot; %.1f %% is compacted."
+            self.log.info(said, name, still.under_way, still.waiting, still.percent)
 
 
 def summary(done: Planned) -> dict[str, Any]:
     """Return what a run has done, as JSON values."""
-    tasks = done.plan.tasks if done.plan else ()
+    tasks, still = done.plan.tasks if done.plan else (), done.still.values()
+    percent = {name: round(each.percent, 1) for name, each in done.plan.progress.items()} if done.plan else {}
     return {
         "begun": list(done.begun),
-        "under_way": sum(task.state is State.UNDER_WAY for task in tasks),
-        "waiting": sum(task.state is State.NO_SLOT for task in tasks),
+        "under_way": sum(task.state is State.UNDER_WAY for task in tasks) + sum(each.under_way for each in still),
+        "waiting": sum(task.state is State.NO_SLOT for task in tasks) + sum(each.waiting for each in still),
         "failed": [task.key for task in tasks if task.state is State.FAILED],
-        "percent": {name: round(each.percent, 1) for name, each in done.plan.progress.items()} if done.plan else {},
+        "percent": percent | {name: each.percent for name, each in done.still.items()},
         "rival": done.rival,
     }
 

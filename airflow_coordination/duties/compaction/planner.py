@@ -6,14 +6,15 @@ import dataclasses
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, TypeAlias
 
 from airflow_coordination.duties.compaction.configured import with_documents
 from airflow_coordination.duties.compaction.plan import Plan, State, Task, plan
-from airflow_coordination.duties.compaction.remembered import Remembered
+from airflow_coordination.duties.compaction.remembered import News, Remembered, Still
 from airflow_coordination.duties.compaction.snapshot import Snapshot, look, newest_tenures
+from airflow_coordination.duties.compaction.stands import Stands, stands, stills
 from airflow_coordination.duties.compaction.sums import sums
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
@@ -45,6 +46,7 @@ class Planned:
     :param rival: who plans at this moment, if it is somebody else.
     :param rival_until: when that lease ends unless it is renewed, by the store's clock.
     :param error: why it could not be planned, where others were planned with it.
+    :param still: what waits as it did at the last run, by dataset, where there was no need to look.
     """
 
     plan: Plan | None = None
@@ -53,6 +55,7 @@ class Planned:
     rival: str | None = None
     rival_until: datetime | None = None
     error: CoordinationError | None = None
+    still: Mapping[str, Still] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,14 @@ class Looked:
     :param remembered: what the run before has left.
     :param seen: the source as it was read.
     :param lease: the planner's, under which it was read; ``None`` of a look that changes nothing.
+    :param stands: what lets go on what waits, as it was before all of that was read.
     """
 
     configs: Sequence[CompactionConfig]
     remembered: Remembered
     seen: Snapshot
     lease: Lease | None = None
+    stands: Stands | None = None
 
 
 class Planner:
@@ -88,6 +93,8 @@ class Planner:
         self.groups = _beside(coordinator, merged_source(coordinator.source))
         self.duties = _beside(coordinator, DUTIES)
         self.key = f"{COMPACT}|{coordinator.source}"
+        self.beside: tuple[str, ...] = ()
+        """The sources that share the slots: where one goes, or comes, what waits may go on."""
 
     def remembered(self) -> Remembered:
         """Return what the last run has left."""
@@ -123,7 +130,7 @@ class Planner:
         """Plan under the lease, and make groups claimable.
 
         Where nothing was published since the last run, nothing waits and the configuration is as it was, three requests
-        are all that is sent.
+        are all that is sent. Where groups are under way or wait for a slot, five more, as long as none of them ends.
 
         :param configs: how datasets are compacted.
         :param full: look at everything, whatever the history says.
@@ -132,9 +139,10 @@ class Planner:
         :raises PartitionNotOwnedError: when the planner's lease was lost meanwhile.
         """
         wanted = by_dataset(configs)
-        if not full and not self.is_news(wanted):
-            log.info("Source %s: nothing new to compact.", shown(self.coordinator.source))
-            return Planned()
+        if not full and not (news := self.news(wanted)).is_new:
+            waits = "what waits cannot go on" if news.still else "nothing new to compact"
+            log.info("Source %s: %s.", shown(self.coordinator.source), waits)
+            return Planned(still=news.still)
         with self.leased() as lease:
             if lease is not None:
                 prepared = self.prepared(lease, wanted, full=full)
@@ -161,16 +169,35 @@ class Planner:
                 with suppress(CoordinationError):  # it ends by itself; what was planned, or is the matter, counts more
                     self.duties.give_up(lease)
 
-    def is_news(self, configs: Mapping[str, CompactionConfig], remembered: Remembered | None = None) -> bool:
-        """Return whether everything has to be looked at; three requests.
+    def news(self, configs: Mapping[str, CompactionConfig], remembered: Remembered | None = None) -> News:
+        """Return whether everything has to be looked at; three requests, eight where something waits.
 
         :param configs: how datasets are compacted, by their names.
         :param remembered: what the last run has left, where that was read a moment ago.
         """
-        return self._is_news(remembered or self.remembered(), configs, newest_tenures(self.coordinator))
+        last = remembered or self.remembered()
+        return self._news(last, configs, newest_tenures(self.coordinator), lambda: self._stands(last))
 
-    def _is_news(self, remembered: Remembered, configs: Mapping[str, CompactionConfig], history: str | None) -> bool:
-        return remembered.is_news(history, configs, self.coordinator.store.now())
+    def _news(
+        self,
+        remembered: Remembered,
+        configs: Mapping[str, CompactionConfig],
+        history: str | None,
+        now: Callable[[], Stands | None],
+    ) -> News:
+        def digest() -> str | None:
+            found = now()
+            return found.digest if found else None
+
+        return remembered.news(history, configs, self.coordinator.store.now(), digest)
+
+    def _stands(self, remembered: Remembered) -> Stands | None:
+        return stands(self.coordinator, self.groups, self._slots or remembered.slots, self.beside)
+
+    def forget_still(self, lease: Lease) -> None:
+        """Let the next run look at everything, whatever becomes of this one: what waits may go on now."""
+        remembered = Remembered.from_json(lease.partition.progress_state)
+        self.duties.save_progress_state(lease, dataclasses.replace(remembered, still={}).to_json())
 
     def prepared(self, lease: Lease, configs: Mapping[str, CompactionConfig], *, full: bool = False) -> Looked | None:
         """Read everything that a run plans from; ``None`` where another planner was faster, and nothing is new.
@@ -181,10 +208,10 @@ class Planner:
         :raises OutputError: when the manifest of an overlay is missing or was changed.
         """
         remembered = Remembered.from_json(lease.partition.progress_state)
-        history = newest_tenures(self.coordinator)
-        if not full and not self._is_news(remembered, configs, history):
+        history, before = newest_tenures(self.coordinator), self._stands(remembered)
+        if not full and not self._news(remembered, configs, history, lambda: before).is_new:
             return None
-        return Looked(list(configs.values()), remembered, self._read(configs, history), lease)
+        return Looked(list(configs.values()), remembered, self._read(configs, history), lease, before)
 
     def looked(self, configs: Mapping[str, CompactionConfig]) -> Looked:
         """Read what a run would plan from, without a lease.
@@ -225,7 +252,8 @@ class Planner:
         made = self.planned(prepared, available)
         self._keep_sums(made, prepared.seen, prepared.remembered)
         begun, moved = self.carry_out(made.begins, still=still)
-        kept = _with_others(made.remembered, prepared.remembered)
+        waits = stills(made, prepared.seen, prepared.stands, begun)
+        kept = _with_others(dataclasses.replace(made.remembered, still=waits), prepared.remembered)
         if prepared.lease is not None:
             self.duties.save_progress_state(prepared.lease, kept.to_json())
         return Planned(plan=made, begun=begun, moved=moved)
@@ -317,5 +345,6 @@ def _is_wanted(task: Task, now: Wanted) -> bool:
 
 
 def _with_others(kept: Remembered, before: Remembered) -> Remembered:
-    """Return what is remembered, with the epochs of datasets that this run was not asked about."""
-    return dataclasses.replace(kept, datasets={**before.datasets, **kept.datasets})
+    """Return what is remembered, with what is known of datasets that this run was not asked about."""
+    others = {name: still for name, still in before.still.items() if name not in kept.datasets}
+    return dataclasses.replace(kept, datasets={**before.datasets, **kept.datasets}, still={**others, **kept.still})

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import astuple, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -52,8 +52,8 @@ class Known:
         return CompactionConfig.from_json(self.config, "planner.config")
 
     def is_news(self, seen: str | None, config: CompactionConfig, now: datetime) -> bool:
-        """Return whether everything of the dataset has to be looked at; see :meth:`Remembered.is_news`."""
-        if self.waits or seen is None or seen != self.seen or self.looked_at is None:
+        """Return whether everything of the dataset has to be looked at, whatever waits; see :meth:`Remembered.news`."""
+        if seen is None or seen != self.seen or self.looked_at is None:
             return True
         return fingerprint(self.config) != fingerprint(config.to_json()) or now - self.looked_at >= A_DAY
 
@@ -66,6 +66,40 @@ class Known:
     def from_json(cls, epoch: int, config: Mapping[str, Any], chunking: str, seen: str, at: str, waits: bool) -> Known:
         """Return what is stored."""
         return cls(epoch, config, chunking, seen, datetime.fromisoformat(at) if at else None, waits)
+
+
+@dataclass(frozen=True, slots=True)
+class Still:
+    """What a plan has said of a dataset in which groups are under way or wait for a slot: the next one says the same.
+
+    :param stands: as long as this is so: the digest of ``Stands``.
+    :param under_way: groups that are claimable or held.
+    :param waiting: groups that wait for a slot.
+    :param percent: of what can be compacted is.
+    :param awaiting_bytes: what is to be compacted.
+    :param compacted_bytes: what is.
+    :param skipped_bytes: what is left out.
+    """
+
+    stands: str
+    under_way: int
+    waiting: int
+    percent: float
+    awaiting_bytes: int
+    compacted_bytes: int
+    skipped_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What a plan would find.
+
+    :param is_new: whether everything has to be looked at.
+    :param still: if not: what waits as it did, by dataset.
+    """
+
+    is_new: bool
+    still: Mapping[str, Still] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,20 +154,39 @@ class Remembered:
     :param datasets: by their names. Each is looked at by itself: two DAGs may plan two datasets of one source.
     :param parked: the groups that have failed and were let go on, by key; see :func:`newest`.
     :param slots: those of the last run, for people who look.
+    :param still: of datasets in which something waits for an ending or a place only. Beside ``datasets``, because
+        earlier code reads those by place: it leaves this out when it has planned, after which everything is new.
     """
 
     datasets: Mapping[str, Known] = field(default_factory=dict)
     parked: Mapping[str, Rounds] = field(default_factory=dict)
     slots: CompactionSlots = _ONE
+    still: Mapping[str, Still] = field(default_factory=dict)
 
-    def is_news(self, seen: str | None, configs: Mapping[str, CompactionConfig], now: datetime) -> bool:
+    def news(
+        self,
+        seen: str | None,
+        configs: Mapping[str, CompactionConfig],
+        now: datetime,
+        stands: Callable[[], str | None],
+    ) -> News:
         """Return whether everything has to be looked at.
 
         :param seen: a digest of the newest tenures now; ``None`` where the store has no history.
         :param configs: the configurations of now, by dataset.
+        :param stands: returns the digest of ``Stands`` now, ``None`` where the store has no history; it is called
+            where something waits, and nothing else is new.
         """
         known = self.datasets
-        return any(name not in known or known[name].is_news(seen, config, now) for name, config in configs.items())
+        if any(name not in known or known[name].is_news(seen, config, now) for name, config in configs.items()):
+            return News(is_new=True)
+        waiting = [name for name in configs if known[name].waits]
+        still = {name: self.still[name] for name in waiting if name in self.still}
+        if not waiting:
+            return News(is_new=False)
+        if len(still) < len(waiting) or {each.stands for each in still.values()} != {stands()}:
+            return News(is_new=True)
+        return News(is_new=False, still=still)
 
     def configs(self) -> list[CompactionConfig]:
         """Return the configurations of the last run."""
@@ -146,6 +199,7 @@ class Remembered:
             "datasets": {name: known.to_json() for name, known in self.datasets.items()},
             "parked": {key: [rounds.number, rounds.failures] for key, rounds in self.parked.items()},
             "slots": [self.slots.ratio, self.slots.max_slots, None if callable(capacity) else capacity],
+            **({"still": {name: list(astuple(each)) for name, each in self.still.items()}} if self.still else {}),
         }
 
     @classmethod
@@ -157,4 +211,5 @@ class Remembered:
             datasets={name: Known.from_json(*known) for name, known in said.get("datasets", {}).items()},
             parked={key: Rounds(*rounds) for key, rounds in said.get("parked", {}).items()},
             slots=CompactionSlots(*said.get("slots", ())),
+            still={name: Still(*each) for name, each in said.get("still", {}).items()},
         )

@@ -15,7 +15,7 @@ from typing import Final
 
 from airflow_coordination.duties.compaction.plan import Task, busy_in, order
 from airflow_coordination.duties.compaction.planner import Looked, Planned, Planner, Wanted
-from airflow_coordination.duties.compaction.remembered import Remembered
+from airflow_coordination.duties.compaction.remembered import News, Remembered
 from airflow_coordination.duties.duty import ENDS_ALL
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
 from airflow_coordination.planning.compaction.slots import CompactionSlots, first
@@ -33,7 +33,8 @@ def run_together(
 ) -> dict[str, Planned]:
     """Plan sources, and make the newest groups of all of them claimable, as far as there are slots.
 
-    Sources in which nothing is new cost three requests each, and have nothing that takes a slot.
+    Sources in which nothing is new cost three requests each, and have nothing that takes a slot. Those in which groups
+    only wait cost five more; where something is new in any other, they are planned with it: all share the slots.
 
     :param planners: of each source, with how its datasets are compacted, by their names.
     :param slots: how many groups of all of them may be claimable or held at once.
@@ -47,14 +48,15 @@ def run_together(
     with ExitStack() as leases:
         prepared: dict[Planner, Looked] = {}
         begins: dict[Planner, list[Task]] = {}
-        for planner, configs in planners.items():
+        for planner, waits in _new(done, planners, remembered).items():
             with _noted(done, planner):
-                if not planner.is_news(configs, remembered.get(planner)):
-                    continue
                 lease = leases.enter_context(planner.leased())
                 if lease is None:
                     done[planner.coordinator.source] = planner.of_rival()
-                elif (read := planner.prepared(lease, configs)) is not None:
+                    continue
+                if waits:  # the other one, in which something was new, may be planned, and this one not any more
+                    planner.forget_still(lease)
+                if (read := planner.prepared(lease, planners[planner], full=waits)) is not None:
                     begins[planner] = planner.planned(read, _ALL).begins
                     prepared[planner] = read
         share = _shared(prepared, begins, slots)
@@ -63,6 +65,24 @@ def run_together(
                 now = None if wanted is None else partial(wanted, planner)
                 done[planner.coordinator.source] = planner.carried_out(read, share[planner], now)
     return done
+
+
+def _new(
+    done: dict[str, Planned],
+    planners: Mapping[Planner, Mapping[str, CompactionConfig]],
+    remembered: Mapping[Planner, Remembered],
+) -> dict[Planner, bool]:
+    """Return who is planned, and whether only because of the others: groups there take slots, or wait for one."""
+    found: dict[Planner, News] = {}
+    sources = tuple(sorted(done))
+    for planner, configs in planners.items():
+        planner.beside = sources
+        with _noted(done, planner):
+            news = found[planner] = planner.news(configs, remembered.get(planner))
+            done[planner.coordinator.source] = Planned(still=news.still)
+    if not any(news.is_new for news in found.values()):
+        return {}
+    return {planner: not news.is_new for planner, news in found.items() if news.is_new or news.still}
 
 
 @contextmanager

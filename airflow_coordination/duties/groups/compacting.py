@@ -43,7 +43,7 @@ class CompactSegments:
         planners, errors = _planners(round, last)
         if not planners:
             said = "no dataset says how it is compacted"
-            return Ran(said=said, counts=_counts({}, 0), warnings=_notes(round.config), idle=True, errors=errors)
+            return Ran(said=said, counts=_counts({}, {}, 0), warnings=_notes(round.config), idle=True, errors=errors)
         if round.dry_run:
             found = look_together(planners, slots)
             begin = sum(map(len, found.values()))
@@ -107,7 +107,7 @@ def _ran(done: Mapping[str, Planned], round: Round, errors: tuple[str, ...]) -> 
         for task in plan.tasks
         if task.state is State.FAILED
     )
-    said = f"made {begun} group(s) claimable" if begun else "nothing to begin" if plans else "nothing is new"
+    said = f"made {begun} group(s) claimable" if begun else _idle(plans, done)
     said = "; ".join([said, *rivals])
     warnings = (*failed[:10], *_notes(round.config))
     errors += tuple(
@@ -115,17 +115,27 @@ def _ran(done: Mapping[str, Planned], round: Round, errors: tuple[str, ...]) -> 
         for source, each in done.items()
         if each.error is not None
     )
-    return Ran(said=said, counts=_counts(plans, begun), warnings=warnings, idle=not begun, errors=errors)
+    return Ran(said=said, counts=_counts(plans, done, begun), warnings=warnings, idle=not begun, errors=errors)
 
 
-def _counts(plans: Mapping[str, Plan], begun: int) -> dict[str, int]:
+def _idle(plans: Mapping[str, Plan], done: Mapping[str, Planned]) -> str:
+    if plans:
+        return "nothing to begin"
+    return "what waits cannot go on" if any(each.still for each in done.values()) else "nothing is new"
+
+
+def _counts(plans: Mapping[str, Plan], done: Mapping[str, Planned], begun: int) -> dict[str, int]:
+    """Return the metrics; of what waits as it did those of the last plan."""
     progress = [each for plan in plans.values() for each in plan.progress.values()]
+    still = [each for planned in done.values() for each in planned.still.values()]
+    waiting, compacted = sum(each.awaiting_bytes for each in still), sum(each.compacted_bytes for each in still)
+    skipped = sum(each.skipped_bytes for each in still)
     return {
         "compact/task/count": begun,
         "compactTask/availableSlot/count": sum(plan.available for plan in plans.values()),
-        "segment/waitCompact/bytes": sum(each.awaiting.bytes for each in progress),
-        "segment/compacted/bytes": sum(each.compacted.bytes for each in progress),
-        "segment/skipCompact/bytes": sum(each.skipped.bytes for each in progress),
+        "segment/waitCompact/bytes": waiting + sum(each.awaiting.bytes for each in progress),
+        "segment/compacted/bytes": compacted + sum(each.compacted.bytes for each in progress),
+        "segment/skipCompact/bytes": skipped + sum(each.skipped.bytes for each in progress),
     }
 
 

@@ -6,6 +6,7 @@ from tests.mutants.mutant import Mutant, Tested
 
 _RUNNING, _STATE, _MARKS = "duties.groups.running", "duties.groups.state", "duties.groups.marks"
 _DELETING, _HIDING, _TOGETHER = "duties.groups.deleting", "duties.groups.hiding", "duties.compaction.together"
+_STANDS = "duties.compaction.stands"
 
 _LATE = "test_s25_rules_that_were_changed_while_it_slept_are_applied_and_not_those_it_has_read[dynamodb]"
 _FORBIDDEN = "test_s25_what_nobody_may_delete_any_more_stays[dynamodb-whitelist]"
@@ -17,6 +18,10 @@ def _run(test: str) -> Tested:
 
 def _duty(test: str) -> Tested:
     return Tested(f"tests/unit/duties/groups/test_built_in.py::{test}")
+
+
+def _stands(test: str) -> Tested:
+    return Tested(f"tests/unit/duties/compaction/test_stands.py::{test}")
 
 
 MUTANTS = (
@@ -139,5 +144,45 @@ MUTANTS = (
         "    return Counter({planner: len(row) for planner in looked})\n",
         "compaction takes as many workers as there are sources",
         _duty("test_compaction_begins_with_the_newest_of_all_sources"),
+    ),
+    Mutant(
+        "what waits does not see that a group has ended",
+        _STANDS,
+        "    return Stands(ended, outlook.completed, ",
+        '    return Stands("", 0, ',
+        "a slot is free, and what waits for it is begun a day later",
+        _stands("test_everything_is_looked_at_when_something_may_go_on[ends]"),
+    ),
+    Mutant(
+        "what waits does not see that a person has parked a group",
+        _STANDS,
+        "    return Stands(ended, outlook.completed, outlook.parked, ",
+        "    return Stands(ended, outlook.completed, 0, ",
+        "a parked group keeps its slot from what waits",
+        _stands("test_everything_is_looked_at_when_something_may_go_on[is_parked]"),
+    ),
+    Mutant(
+        "what has failed is taken for what stands",
+        _STANDS,
+        "State.UNDER_WAY, State.NO_SLOT, State.LEFT})",
+        "State.UNDER_WAY, State.NO_SLOT, State.LEFT, State.FAILED})",
+        "a group that has failed is not tried again when its time has come",
+        _stands("test_what_has_failed_is_looked_at_each_time"),
+    ),
+    Mutant(
+        "sources that wait are not planned with one in which something is new",
+        _TOGETHER,
+        " if news.is_new or news.still}",
+        " if news.is_new}",
+        "their groups are not counted: more run than there are slots, and not the newest first",
+        _stands("test_sources_that_share_slots_go_on_when_a_group_of_any_ends"),
+    ),
+    Mutant(
+        "a source that could not be planned beside another is forgotten",
+        _TOGETHER,
+        "                    planner.forget_still(lease)\n",
+        "                    pass\n",
+        "a slot was free for it, and it is begun a day later",
+        _stands("test_a_source_that_cannot_be_planned_when_its_turn_comes_is_looked_at_each_time"),
     ),
 )

@@ -51,7 +51,7 @@ def test_documents_come_before_what_is_remembered_and_other_datasets_stay_as_the
     set_compaction(data.ingest(), "clean", '{"enabled": false}', "ana", "off")
     assert compaction_configs(data.ingest()) == [CompactionConfig("clean", enabled=False), raw]
     assert Planner(data.ingest()).remembered().configs() == [config(), raw]
-    assert Planner(data.ingest()).is_news({"clean": CompactionConfig("clean", enabled=False)})
+    assert Planner(data.ingest()).news({"clean": CompactionConfig("clean", enabled=False)}).is_new
 
 
 def test_the_document_holds_what_was_said_and_no_default(data) -> None:
