@@ -17,7 +17,7 @@ FAST := not (slow or postgres or spark or system or dynamodb or kafka or kinesis
 # What runs two at once; all else is collected by those that run three at once. conftest.py refuses a slow test in tests/unit.
 BY_TEST := tests/unit tests/conformance
 # What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
-TIMED := tests/system tests/browser tests/processes tests/merging/test_postgresql.py tests/branching/test_postgresql.py tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py tests/integration/balance/test_figures.py
+TIMED := tests/system tests/browser/test_large.py tests/processes tests/merging/test_postgresql.py tests/branching/test_postgresql.py tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py tests/integration/balance/test_figures.py
 
 .PHONY: help
 help: ## Show what there is to make

@@ -27,8 +27,8 @@ _BY_FIXTURE = {
     "kinesalite": "kinesis",
     "opensearch_node": "opensearch",
 }
-_SYSTEM, _UNIT, _KIT = "tests/system/", "tests/unit/", "tests/conformance/"
-_LONGEST = (_SYSTEM, "tests/properties/test_stores_agree.py", "tests/simulation/test_simulation.py")
+_SYSTEM, _BROWSER, _UNIT, _KIT = "tests/system/", "tests/browser/", "tests/unit/", "tests/conformance/"
+_LONGEST = (_SYSTEM, _BROWSER, "tests/properties/test_stores_agree.py", "tests/simulation/test_simulation.py")
 """Begun first, so that no process is left with one of them when the others are done."""
 _ENGINES = {"slow", "postgres", "dynamodb", "kafka", "kinesis", "opensearch", "spark", "system"}
 _CHOICES = choices()
@@ -77,11 +77,11 @@ def _check_folder(item: pytest.Item) -> None:
 
 
 class ByFile(LoadScopeScheduling):
-    """Gives a process the tests of a file, and all that share the Airflow of ``tests/system``."""
+    """Gives a process the tests of a file, and all that share the Airflow of ``tests/system`` or ``tests/browser``."""
 
     def _split_scope(self, nodeid: str) -> str:
         folder, _, file = nodeid.partition("::")[0].rpartition("/")
-        return folder if f"{folder}/" == _SYSTEM else f"{folder}/{file}"
+        return folder if f"{folder}/" in (_SYSTEM, _BROWSER) else f"{folder}/{file}"
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile | None:

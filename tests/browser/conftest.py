@@ -11,10 +11,11 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, StorageState, expect, sync_playwright
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
@@ -171,11 +172,30 @@ def browser() -> Iterator[Browser]:
 @contextmanager
 def logged_in(browser: Browser, address: str, name: str) -> Iterator[Page]:
     """Open a page on which somebody has just logged in, in a session of its own."""
-    context = browser.new_context(viewport={"width": 1280, "height": 800})
+    with _opened(browser, None) as page:
+        page.goto(address)
+        log_in(page, name)
+        yield page
+
+
+@contextmanager
+def remembered(browser: Browser, address: str, name: str) -> Iterator[Page]:
+    """Open an empty page for somebody who has logged in before: the form and Airflow's first page cost seconds."""
+    with _opened(browser, _session(browser, address, name)) as page:
+        yield page
+
+
+@cache
+def _session(browser: Browser, address: str, name: str) -> StorageState:
+    with logged_in(browser, address, name) as page:
+        return page.context.storage_state()
+
+
+@contextmanager
+def _opened(browser: Browser, session: StorageState | None) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, storage_state=session)
     page = context.new_page()
     page.set_default_timeout(30_000)
-    page.goto(address)
-    log_in(page, name)
     yield page
     context.close()
 

@@ -11,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from airflow_coordination.leases import SourceCoordinator
-from tests.browser.conftest import CHROMIUM, ERROR, in_sight, keep, logged_in
+from tests.browser.conftest import CHROMIUM, ERROR, in_sight, keep, logged_in, remembered
 from tests.system.harness import START_UP, wait_for
 
-pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 FLIGHTS = "{}/plugin/partitions?store=coordination_default&source=flights%7CPARTITION"
 
 
@@ -52,7 +52,7 @@ def test_hostile_keys_are_text(page: Page, address: str) -> None:
 
 def test_hostile_keys_are_text_wherever_they_are_shown(browser: Browser, address: str) -> None:
     """Among the owners, in a dry run, and where one is refused."""
-    with logged_in(browser, address, "editor") as page:
+    with remembered(browser, address, "editor") as page:
         page.goto(f"{FLIGHTS.format(address)}&prefix=%3Cscript&status=ASSIGNED")
         page.get_by_role("button", name="Reopen").click()
         page.get_by_label("Why").fill("w")
@@ -86,7 +86,7 @@ def test_the_overview_says_how_fast_until_when_who_and_what_failed(page: Page, a
 
 
 def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: str, sales: SourceCoordinator) -> None:
-    with logged_in(browser, address, "editor") as editor:
+    with remembered(browser, address, "editor") as editor:
         for verb, seen in [("pause", "claimable partition(s) would wait"), ("resume", "could be acquired again.")]:
             editor.goto(f"{address}/plugin/partitions")
             card = in_sight(editor.get_by_role("group", name="sales"))
@@ -127,7 +127,7 @@ def test_a_list_is_narrowed_by_owner_and_error_in_the_address(page: Page, addres
 def test_a_command_is_copied_or_else_selected(browser: Browser, address: str) -> None:
     typed = "airflow coordination explain 2013-09 --source sales"
     for allowed in (["clipboard-read", "clipboard-write"], []):
-        with logged_in(browser, address, "viewer") as page:
+        with remembered(browser, address, "viewer") as page:
             page.context.grant_permissions(allowed)
             page.goto(f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION&key=2013-09")
             if not allowed:
@@ -183,7 +183,7 @@ def test_what_has_not_changed_is_not_sent_again_and_stays_to_be_seen(
     """The server's log tells: the browser hands a page what it has kept as if it had been sent."""
     log = Path(environ["AIRFLOW_HOME"]) / "server.log"
     kept = re.compile(r"path=/coordination/api/v1/partitions query='[^']*source=sales[^']*' status_code=304")
-    with logged_in(browser, address, "viewer") as page:
+    with remembered(browser, address, "viewer") as page:
         page.goto(f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION")
         wait_for(lambda: kept.search(log.read_text()), START_UP, "an answer 304")
         expect(page.get_by_text("2013-07")).to_be_visible()
@@ -202,7 +202,7 @@ def test_numbers_say_how_old_they_are(browser: Browser, address: str, numbers: s
             each["numbers"] = {**each["numbers"], "counted_at": counted.isoformat()} if numbers == "old" else None
         route.fulfill(response=answer, json=body)
 
-    with logged_in(browser, address, "viewer") as page:
+    with remembered(browser, address, "viewer") as page:
         page.route("**/coordination/api/v1/sources*", late)
         page.goto(f"{address}/plugin/partitions")
         expect(page.get_by_text(said).first).to_be_visible()
@@ -211,7 +211,7 @@ def test_numbers_say_how_old_they_are(browser: Browser, address: str, numbers: s
 
 
 def test_a_clock_that_is_an_hour_off_changes_nothing(browser: Browser, address: str) -> None:
-    with logged_in(browser, address, "viewer") as page:
+    with remembered(browser, address, "viewer") as page:
         page.add_init_script("const real = Date.now; Date.now = () => real() + 3_600_000;")
         page.goto(f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION&key=2013-08")
         expect(page.locator("time").filter(has_text="in 8 h").first).to_be_visible()
@@ -227,7 +227,7 @@ def test_search_stands_in_the_address(page: Page, address: str) -> None:
 
 
 def test_the_tabs_show_the_sources_of_their_dag(browser: Browser, address: str) -> None:
-    with logged_in(browser, address, "editor") as page:
+    with remembered(browser, address, "editor") as page:
         page.goto(f"{address}/plugin/partitions")
         expect(page.get_by_role("link", name="elsewhere")).to_be_visible()
         token = next(each["value"] for each in page.context.cookies() if each["name"] == "_token")

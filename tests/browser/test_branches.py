@@ -17,9 +17,9 @@ from airflow_coordination.planning.view.view import BY_RULES, BranchState
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.blocks import Block
-from tests.browser.conftest import CHROMIUM, keep, logged_in
+from tests.browser.conftest import CHROMIUM, keep, remembered
 
-pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 HOSTILE = "<script>globalThis.hacked = 1</script>"
 DAYS = [f"2013-01-{day:02}" for day in range(1, 32)]
 LONG_AGO = datetime(2013, 5, 1, tzinfo=UTC)
@@ -75,15 +75,15 @@ def prices(source: SourceCoordinator) -> SourceCoordinator:
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str, prices: SourceCoordinator) -> Iterator[Page]:
-    """A page on which the viewer has just logged in."""
-    with logged_in(browser, address, "viewer") as page:
+    """A page of the viewer's."""
+    with remembered(browser, address, "viewer") as page:
         yield page
 
 
 @pytest.fixture
 def editor(browser: Browser, address: str, prices: SourceCoordinator) -> Iterator[Page]:
-    """A page on which somebody has logged in who may act."""
-    with logged_in(browser, address, "editor") as page:
+    """A page of somebody's who may act."""
+    with remembered(browser, address, "editor") as page:
         yield page
 
 

@@ -13,9 +13,9 @@ from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.values.blocks import Block
-from tests.browser.conftest import CHROMIUM, keep, logged_in
+from tests.browser.conftest import CHROMIUM, keep, remembered
 
-pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 HOSTILE = "<script>globalThis.hacked = 1</script>"
 JANUARY = datetime(2013, 1, 1, tzinfo=UTC)
 CHUNK = "2013-01-03T00:00:00Z/2013-01-04T00:00:00Z"
@@ -53,7 +53,7 @@ SUMS = [
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str, source: SourceCoordinator) -> Iterator[Page]:
-    """A page on which the viewer has just logged in; one source is planned, of another one only something is there."""
+    """A page of the viewer's; one source is planned, of another one only something is there."""
     store = source.store
     orders = SourceCoordinator(store, "orders", "planner")
     orders.supplying.register_dag("flights_dag")
@@ -69,7 +69,7 @@ def page(browser: Browser, address: str, source: SourceCoordinator) -> Iterator[
     lease = parcels.get_next_partition()
     assert lease is not None
     parcels.complete(lease, [Block("raw", "file:///out/raw", "digest", rows=1, bytes=1)])
-    with logged_in(browser, address, "viewer") as page:
+    with remembered(browser, address, "viewer") as page:
         yield page
 
 

@@ -17,9 +17,9 @@ from airflow_coordination.duties.groups.running import Group, GroupRunner
 from airflow_coordination.duties.groups.told import NEVER_RUN
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.copies.locations import set_locations
-from tests.browser.conftest import CHROMIUM, keep, logged_in
+from tests.browser.conftest import CHROMIUM, keep, remembered
 
-pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 HOSTILE = "<script>globalThis.hacked = 1</script>"
 HERE = "{}/plugin/partitions?view=duties&store=coordination_default"
 OWNER = "scheduler-2/upkeep/scheduled__2026-11-25T03:00:00+00:00/duties/-1/1"
@@ -76,8 +76,8 @@ def runner(source: SourceCoordinator, tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str, runner: GroupRunner) -> Iterator[Page]:
-    """A page on which somebody has logged in who may edit all DAGs."""
-    with logged_in(browser, address, "editor") as page:
+    """A page of somebody's who may edit all DAGs."""
+    with remembered(browser, address, "editor") as page:
         yield page
 
 
@@ -207,7 +207,7 @@ def test_nothing_keeps_people_from_using_it(page: Page, address: str, colours: s
 
 
 def test_who_may_not_edit_all_dags_is_shown_none_of_it(browser: Browser, address: str, runner: GroupRunner) -> None:
-    with logged_in(browser, address, "viewer") as viewer:
+    with remembered(browser, address, "viewer") as viewer:
         viewer.goto(f"{address}/plugin/partitions")
         expect(viewer.get_by_role("link", name="DATASETS").first).to_be_visible()
         expect(viewer.get_by_role("group", name="flights")).to_be_visible()

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, Request, expect
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from tests.browser.conftest import CHROMIUM, LARGE_SOURCES, keep, log_in, logged_in
+from tests.browser.conftest import CHROMIUM, LARGE_SOURCES, keep, log_in, logged_in, remembered
 from tests.share import LARGE
 
 pytestmark = [pytest.mark.timed, pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
@@ -203,14 +203,14 @@ def _accessible(page: Page) -> None:
 
 
 def test_a_viewer_sees_no_control(browser: Browser, address: str, large: PartitionStore) -> None:
-    with logged_in(browser, address, "viewer") as page:
+    with remembered(browser, address, "viewer") as page:
         page.goto(f"{SOURCE.format(address)}&status=PARKED")
         expect(page.get_by_role("link", name="k000000998")).to_be_visible()
         expect(page.get_by_role("button", name="Reopen")).to_have_count(0)
 
 
 def test_who_is_no_longer_logged_in_is_told_where_to_log_in(browser: Browser, address: str) -> None:
-    with logged_in(browser, address, "editor") as page:
+    with remembered(browser, address, "editor") as page:
         page.goto(f"{SOURCE.format(address)}&status=PARKED")
         page.get_by_role("button", name="Reopen").click()
         page.get_by_label("Why").fill("w")
