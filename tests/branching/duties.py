@@ -102,4 +102,6 @@ class DutiesSetup(BranchingSetup):
     victims: ClassVar[Collection[str]] = (*BranchingSetup.victims, "scheduler")
 
 
-tally = partial(batch.tally, simulate=partial(simulate, kind=DutiesSetup))
+_SIMULATE: Final = partial(simulate, kind=DutiesSetup)
+tally = partial(batch.tally, simulate=_SIMULATE)
+run = partial(batch.run, simulate=_SIMULATE)

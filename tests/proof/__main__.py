@@ -2,8 +2,8 @@
 
 It goes on where the last time ended; --page only writes the page, --only simulation:in_memory runs one part alone.
 --only rest runs what CI tries in part, --only "rest:crash points" one row of it, and writes its table on the page;
-so do --only plain and --only plain:supply with the mutants of plain modules, --only merging:postgresql and
---only branching:postgresql.
+so do --only plain and --only plain:supply with the mutants of plain modules, --only merging:postgresql,
+--only branching:postgresql and --only duties:in_memory.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def main() -> int:
         "--only",
         action="append",
         metavar="PART",
-        help="mutants, model, plain[:MODULE], rest[:ROW]; simulation, processes, merging or branching :STORE",
+        help="mutants, model, plain[:MODULE], rest[:ROW]; simulation, processes, merging, branching or duties :STORE",
     )
     parser.add_argument("--ledger", type=Path, default=LEDGER, help=f"what was run so far ({LEDGER})")
     parser.add_argument("--page", action="store_true", help="only write the page")
@@ -79,7 +79,7 @@ def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
         parts.model(seconds * (1 if alone else parts.MODEL_SHARE), ledger, say)
     else:
         runs = {"simulation": parts.simulation, "processes": parts.processes}
-        run = (runs | {"merging": parts.merging, "branching": parts.branching})[kind]
+        run = (runs | {"merging": parts.merging, "branching": parts.branching, "duties": parts.duties})[kind]
         run(store, seconds * (1 if alone else parts.STORES[kind][store]), ledger, say)
 
 
@@ -87,7 +87,7 @@ def _is_broken(ledger: Ledger) -> bool:
     simulated = (line["broken"] for store in parts.STORES["simulation"] for line in ledger.lines(f"simulation {store}"))
     real = (
         line["violations"]
-        for kind in ("processes", "merging", "branching")
+        for kind in ("processes", "merging", "branching", "duties")
         for store in parts.STORES[kind]
         for line in ledger.lines(f"{kind} {store}")
     )

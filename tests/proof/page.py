@@ -86,6 +86,14 @@ On the way runs on PostgreSQL reported resets and endings that no view allowed, 
 calls of a long history, which is read in parts, for one another. Those runs are not among the figures; five histories
 that were kept break nothing now.
 """
+DUTIES: Final = """
+## While duties run
+
+The same with two schedulers more, without any lease between them, and killed and stopped like everybody: they change
+the rules of the dataset, run `runRules` and then `killUnused`, which empties what has been hidden for long enough. What
+a rule hides and a purge empties is judged as all that people hide (S22, S23): who leads late changes nothing that the
+newer one would not allow (S25). `python -m tests.proof --only duties:in_memory` goes on with it.
+"""
 MUTANTS: Final = """
 ## The checks themselves
 
@@ -145,6 +153,7 @@ def _sections(ledger: Ledger, before: str) -> Iterable[str]:
     yield from _real(ledger)
     yield from _merging(ledger, before)
     yield from _branching(ledger, before)
+    yield from _duties(ledger, before)
     yield MUTANTS
     yield from _last(ledger, "mutants", _mutants)
     yield from _plain(ledger, before)
@@ -225,6 +234,17 @@ _BRANCHED: Final = {
 }
 
 
+_DONE: Final = {
+    "publications": ("published",),
+    "rules set": ("rules set",),
+    "hidden by rules": ("partitions hidden by rules",),
+    "emptied by duties": ("head records emptied by a duty",),
+    "hidden by people": ("hidden",),
+    "branches shown": ("branches published",),
+    "reads": ("reads",),
+}
+
+
 def _merging(ledger: Ledger, before: str) -> Iterable[str]:
     yield MERGING
     yield _beside("merging", "groups on", _MERGED, ledger, before)
@@ -233,6 +253,11 @@ def _merging(ledger: Ledger, before: str) -> Iterable[str]:
 def _branching(ledger: Ledger, before: str) -> Iterable[str]:
     yield BRANCHING
     yield _beside("branching", "branches on", _BRANCHED, ledger, before)
+
+
+def _duties(ledger: Ledger, before: str) -> Iterable[str]:
+    yield DUTIES
+    yield _beside("duties", "duties on", _DONE, ledger, before)
 
 
 Columns = Mapping[str, Sequence[str]]
@@ -330,7 +355,8 @@ def _versions(ledger: Ledger) -> Iterable[str]:
 
 
 ALONE: Final = {
-    "branching": (_branching, "\n## The checks themselves"),
+    "branching": (_branching, "\n## While duties run"),
+    "duties": (_duties, "\n## The checks themselves"),
     "merging": (_merging, "\n## While branches show"),
     "plain": (_plain, "\n## The model"),
     "rest": (_rest, "\n## Versions"),

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.branching.batch import run as branch
+from tests.branching.duties import run as run_duties
 from tests.left_out import LeftOut, digest_of
 from tests.merging.batch import Tally as Merged
 from tests.merging.batch import run as merge
@@ -73,6 +74,11 @@ def merging(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
 def branching(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
     """Let branches show and intervals be hidden beside publishers and a collector, with seeds that were not run yet."""
     _beside("branching", branch, store, seconds, ledger, say)
+
+
+def duties(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
+    """Let duties run beside all of that, with seeds that were not run yet."""
+    _beside("duties", run_duties, store, seconds, ledger, say)
 
 
 def _beside(
@@ -168,10 +174,11 @@ def rest(row: LeftOut, ledger: Ledger, say: Say) -> None:
 
 
 STORES: Final[Mapping[str, Mapping[str, float]]] = {
-    "simulation": {"in_memory": 0.26, "sqlite": 0.09, "dynamodb": 0.09},
+    "simulation": {"in_memory": 0.22, "sqlite": 0.09, "dynamodb": 0.09},
     "processes": {"postgresql": 0.24, "sqlite": 0.06, "dynamodb": 0.06},
     "merging": {"in_memory": 0.02, "sqlite": 0.01, "dynamodb": 0.01, "postgresql": 0.06},
     "branching": {"in_memory": 0.02, "sqlite": 0.01, "dynamodb": 0.01, "postgresql": 0.02},
+    "duties": {"in_memory": 0.02, "sqlite": 0.01, "dynamodb": 0.01},
 }
 """Shares of the time."""
 MODEL_SHARE: Final = 0.04
