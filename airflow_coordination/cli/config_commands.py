@@ -18,6 +18,7 @@ CONFIG_COMMANDS: Final = (
             option("changes", nargs="*", metavar="KEY=VALUE", help="A key with its value; null for the default"),
             option("--file", help="A JSON object of keys instead; - for standard input"),
             option("--seen", type=int, metavar="VERSION", help="Refuse where others have set them since this one"),
+            option("--replace", action="store_true", help="All other keys are the default, also if it is corrupt"),
             option("--why", required=True, help="The reason, kept in its history"),
             BY,
             option("--dry-run", action="store_true", help="Say what would change and change nothing"),

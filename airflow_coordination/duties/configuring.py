@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,7 +22,7 @@ from airflow_coordination.protocol.beside.documents import (
     said_in,
 )
 from airflow_coordination.values.errors import ConfigurationChangedError
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from airflow_coordination.values.names import everybody
 from airflow_coordination.values.program import TYPED
 
@@ -63,11 +63,13 @@ class Version:
     """A version of the configuration, and what was other than in the one before.
 
     :param configured: the version.
-    :param changes: ``None`` where the one before is not kept any more.
+    :param changes: ``None`` where it, or the one before, cannot be read, or that one is not kept any more.
+    :param problem: why it cannot be read; its ``configured`` names its author then, and its keys say nothing.
     """
 
     configured: Configured
     changes: tuple[Difference, ...] | None
+    problem: str | None = None
 
 
 def read_config(coordinator: SourceCoordinator) -> Configured:
@@ -125,6 +127,43 @@ def set_config(
     return Configured.said_by(coordinator.documents.change(CONFIGURATION, changed, by, why, source))
 
 
+def replace_config(
+    coordinator: SourceCoordinator, said: Mapping[str, object], by: str, why: str, seen: int
+) -> Configured:
+    """Write the whole configuration anew, and return it: keys that are not named are the default again.
+
+    It is the one way out where the newest version cannot be read: what that says is not looked at. It stays in the
+    history, with who has written it.
+
+    :param said: by Druid's names; null is the default.
+    :param by: who replaces it.
+    :param why: the reason, kept in the history.
+    :param seen: the version that is replaced, as somebody has looked at it.
+    :raises ConfigurationChangedError: when there is a newer one than that.
+    :raises SettingsError: for a key that is unknown or means nothing here.
+    :raises InvalidInputError: for a value that cannot be, or when nobody or no reason is named.
+    """
+    config = DynamicConfig().updated(said).to_json()
+    content = json.dumps({key: config[key] for key in KEYS if said.get(key) is not None}, separators=(",", ":"))
+
+    def changed(looked: Looked) -> str:
+        newest = looked.document
+        version = ABSENT if newest is None else newest.version
+        if version != seen:
+            who = "nobody" if newest is None else f"{newest.author} ({newest.comment})"
+            raise ConfigurationChangedError((f"version {version} is there, by {who}, and not {seen}",), version)
+        return content
+
+    source = everybody(coordinator.partition_prefix)
+    return Configured.said_by(coordinator.documents.change(CONFIGURATION, changed, by, why, source))
+
+
+def newest_version(coordinator: SourceCoordinator) -> Version:
+    """Return the newest version of the configuration, without its changes; with its problem where it is corrupt."""
+    document = coordinator.documents.newest(CONFIGURATION, everybody(coordinator.partition_prefix))
+    return Version(Configured(DynamicConfig()), None) if document is None else _read(document)
+
+
 def _refuse_what_was_set(
     coordinator: SourceCoordinator, wanted: Mapping[str, Any], base: Configured, newest: Configured
 ) -> None:
@@ -158,23 +197,33 @@ def _who(found: Configured) -> str:
 def versions(coordinator: SourceCoordinator, before: int | None = None) -> Iterator[Version]:
     """Yield all versions of the configuration that are kept, the newest first, each with what it changed.
 
+    One that is corrupt has its problem instead.
+
     :param before: only those older than this version.
-    :raises InvalidInputError: when one is corrupt.
     """
     source = everybody(coordinator.partition_prefix)
-    later: Configured | None = None
+    later: Version | None = None
     for document in coordinator.documents.versions(CONFIGURATION, before, source):
-        earlier = Configured.said_by(document)
+        earlier = _read(document)
         if later is not None:
             yield _version(later, earlier)
         later = earlier
     if later is not None:
-        yield _version(later, Configured(DynamicConfig()))
+        yield _version(later, Version(Configured(DynamicConfig()), None))
 
 
-def _version(later: Configured, earlier: Configured) -> Version:
-    follows = earlier.version == later.version - 1
-    return Version(later, tuple(differences(earlier.config, later.config)) if follows else None)
+def _read(document: Document) -> Version:
+    try:
+        return Version(Configured.said_by(document), None)
+    except InvalidInputError as error:
+        named = Configured(DynamicConfig(), document.version, document.author, document.comment, document.at)
+        return Version(named, None, str(error))
+
+
+def _version(later: Version, earlier: Version) -> Version:
+    old, new = earlier.configured, later.configured
+    follows = old.version == new.version - 1 and earlier.problem is None and later.problem is None
+    return replace(later, changes=tuple(differences(old.config, new.config)) if follows else None)
 
 
 def _said(document: Document | None) -> Any:

@@ -10,8 +10,9 @@ import pytest
 from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.planning.duties.configuration import DynamicConfig
+from airflow_coordination.protocol.beside.documents import CONFIGURATION
 from airflow_coordination.stores import open_store
-from airflow_coordination.values.names import ALL
+from airflow_coordination.values.names import ALL, everybody
 from tests.unit.cli.on_a_store import cli_on
 
 
@@ -144,3 +145,25 @@ def test_history_by_count_and_by_interval_and_the_difference_of_two_versions(put
     code, _, err = config("diff", "7")
     assert code == 1
     assert "is no version of the configuration that is kept" in err
+
+
+def test_a_corrupt_configuration_is_replaced_and_its_author_is_named(put, config, coordinator) -> None:
+    put("maxSegmentsToMove=10")
+    source = everybody(coordinator.partition_prefix)
+    coordinator.documents.change(CONFIGURATION, lambda _: '{"newKey": 1}', "eve", "newer code", source)
+    assert config("get")[0] == 1
+    assert put("maxSegmentsToMove=20")[0] == 1
+    code, out, err = put("maxSegmentsToMove=20", "--replace", "--dry-run")
+    assert (code, json.loads(out)) == (0, [{"key": "maxSegmentsToMove", "old": 5, "new": 20}])
+    assert "Version 2, by eve (newer code), cannot be read: config.newKey='newKey': is not an option here" in err
+    assert config("get")[0] == 1, "nothing was changed"
+    assert put("maxSegmentsToMove=20", "--replace", "--seen", "1")[0] == 1
+    code, _, err = put("maxSegmentsToMove=20", "--replace")
+    assert code == 0
+    assert "Done: replaced version 2 of the configuration, version 3." in err
+    assert json.loads(config("get")[1])["maxSegmentsToMove"] == 20
+    _, out, _ = config("history", "-o", "json")
+    assert [each["changed"] is None for each in json.loads(out)] == [True, False, False]
+    assert json.loads(out)[1]["changed"].startswith("cannot be read: config.newKey")
+    code, out, _ = put("balanceThreshold=4", "--replace")
+    assert [each["key"] for each in json.loads(out)] == ["maxSegmentsToMove", "balanceThreshold"]

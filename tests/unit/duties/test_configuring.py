@@ -7,7 +7,14 @@ from itertools import islice
 
 import pytest
 
-from airflow_coordination.duties.configuring import config_at, read_config, set_config, versions
+from airflow_coordination.duties.configuring import (
+    config_at,
+    newest_version,
+    read_config,
+    replace_config,
+    set_config,
+    versions,
+)
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.planning.duties.configuration import DynamicConfig
 from airflow_coordination.protocol.beside.documents import CONFIGURATION
@@ -174,11 +181,29 @@ def test_a_corrupt_document_is_never_taken_for_an_empty_one(coordinator, stored,
     for ask in (
         lambda: read_config(coordinator),
         lambda: set_config(coordinator, {"massLossPercent": 1}, "bob", "w"),
-        lambda: list(versions(coordinator)),
     ):
         with pytest.raises(InvalidInputError) as refused:
             ask()
         assert str(refused.value).startswith(message)
+    [version] = versions(coordinator)
+    assert version.changes is None
+    assert version.problem.startswith(message)
+
+
+def test_a_corrupt_document_is_replaced_as_it_was_seen_and_stays_in_the_history(coordinator, stored) -> None:
+    set_config(coordinator, {"maxSegmentsToMove": 10, "balanceThreshold": 4}, "ana", "w")
+    stored("nothing")
+    seen = newest_version(coordinator)
+    assert (seen.configured.version, "is no JSON" in seen.problem) == (2, True)
+    with pytest.raises(ConfigurationChangedError, match=r"version 2 is there, by .*, and not 1"):
+        replace_config(coordinator, {"maxSegmentsToMove": 20}, "bob", "mended", 1)
+    done = replace_config(coordinator, {"maxSegmentsToMove": 20, "locationGrace": None}, "bob", "mended", 2)
+    assert (done.version, done.author, done.comment) == (3, "bob", "mended")
+    assert read_config(coordinator).config == DynamicConfig(max_segments_to_move=20), "the others are the default"
+    assert [each.changes is None for each in versions(coordinator)] == [True, True, False]
+    set_config(coordinator, {"massLossPercent": 1}, "ana", "w", seen=3)
+    with pytest.raises(SettingsError):
+        replace_config(coordinator, {"maxSegmentToMove": 20}, "bob", "mended", 4)
 
 
 def test_prefixes_have_configurations_of_their_own(coordinator) -> None:

@@ -11,7 +11,15 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.documents import text_of
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import agreed
-from airflow_coordination.duties.configuring import Version, config_at, read_config, set_config, versions
+from airflow_coordination.duties.configuring import (
+    Version,
+    config_at,
+    newest_version,
+    read_config,
+    replace_config,
+    set_config,
+    versions,
+)
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.duties.configuration import Difference, DynamicConfig, differences
 from airflow_coordination.planning.intervals import parse_interval
@@ -41,6 +49,9 @@ def set_(context: CommandContext, args: Namespace) -> None:
     :raises ConfigurationChangedError: when somebody else has set one of them meanwhile.
     """
     coordinator, changes = _coordinator(context, args), _changes(args)
+    if args.replace:
+        _replace(context, args, coordinator, changes)
+        return
     newest = read_config(coordinator)
     after = newest.config.updated(changes)
     changed = differences(newest.config, after)
@@ -54,6 +65,23 @@ def set_(context: CommandContext, args: Namespace) -> None:
         seen = newest.version if args.seen is None else args.seen
         done = set_config(coordinator, changes, args.by or account(), args.why, seen)
         say(f"Done: set {what}, version {done.version}. It is in force from the next run of each group.")
+
+
+def _replace(context: CommandContext, args: Namespace, coordinator: SourceCoordinator, said: Any) -> None:
+    """Write the whole configuration anew, also where the newest version cannot be read."""
+    newest, after = newest_version(coordinator), DynamicConfig().updated(said)
+    it = newest.configured
+    if newest.problem is None:
+        print_rows([_row(each) for each in differences(it.config, after)], args.output)
+    else:
+        say(f"Version {it.version}, by {it.author} ({it.comment}), cannot be read: {newest.problem}")
+        print_rows([_row(each) for each in differences(DynamicConfig(), after)], args.output)
+    _note(after)
+    what = f"version {it.version} of the configuration"
+    if agreed(args, f"replace {what}", f"Replace {what}? Keys that are not named are the default then.", context.store):
+        seen = it.version if args.seen is None else args.seen
+        done = replace_config(coordinator, said, args.by or account(), args.why, seen)
+        say(f"Done: replaced {what}, version {done.version}. It is in force from the next run of each group.")
 
 
 def history(context: CommandContext, args: Namespace) -> None:
@@ -100,6 +128,8 @@ def _row(found: Difference) -> Row:
 def _version_row(found: Version) -> Row:
     it = found.configured
     changed = None if found.changes is None else "; ".join(map(str, found.changes))
+    if found.problem is not None:
+        changed = f"cannot be read: {found.problem}"
     return {"version": it.version, "at": it.at, "author": it.author, "comment": it.comment, "changed": changed}
 
 
