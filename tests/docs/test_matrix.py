@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.matrix.cells import CELLS, named
+from tests.matrix.making import CannotBeHadError, _ran, interpreter
 from tests.matrix.results import MADE, Run, commit_of, green, note, read
 
 CELL = CELLS[0]
@@ -39,3 +40,16 @@ def test_each_cell_has_a_name_of_its_own():
 def test_an_unknown_cell_is_refused_with_those_that_there_are():
     with pytest.raises(SystemExit, match=r"is no cell\. Name one of: airflow3\.3-py3\.14, "):
         named("airflow2.0-py2.7")
+
+
+def test_a_python_that_is_not_there_is_looked_for_elsewhere(tmp_path, monkeypatch):
+    """It was: the first place of none ended the whole run. A place of nobody's has neither pyenv nor Maven."""
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CannotBeHadError, match=r"no Python 3\.99"):
+        interpreter("3.99")
+
+
+def test_a_failure_is_kept_without_the_place_of_a_registry():
+    with pytest.raises(CannotBeHadError, match=r"^cannot ask a registry now$"):
+        _ran(["bash", "-c", "echo cannot ask https://host.example/simple now >&2; exit 1"])

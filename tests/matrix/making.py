@@ -104,7 +104,12 @@ def _from_maven(version: str) -> str:
 
 
 def _answers(program: str) -> bool:
-    return subprocess.run([program, "-c", "import ssl, sqlite3"], capture_output=True, check=False).returncode == 0
+    """Return whether a program is a Python with what Airflow needs; pyenv's stand-ins are there and do not answer."""
+    try:
+        ran = subprocess.run([program, "-c", "import ssl, sqlite3"], capture_output=True, check=False)
+    except OSError:
+        return False
+    return ran.returncode == 0
 
 
 def _uv(*words: str) -> str:
