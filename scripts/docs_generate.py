@@ -30,6 +30,7 @@ from airflow_coordination.values import errors
 from airflow_coordination.values.settings import Settings
 from scripts.docs_limits import LIMITS, TIMERS, Constant
 from scripts.docs_promises import PROMISES
+from tests.matrix import results as matrix
 from tests.sent.table import read
 from tests.sent.viewing import OPERATIONS
 
@@ -275,6 +276,8 @@ WRITERS: dict[str, Callable[[], str]] = {
     "credentials": credentials,
     "remedies": remedies,
     "what is sent": what_is_sent,
+    "matrix": matrix.table,
+    "matrix in short": matrix.sentence,
     "promises": promises,
     "CreatePartitionsOperator": arguments("operators.create_partitions", "CreatePartitionsOperator"),
     "PlanCompactionOperator": arguments("operators.plan_compaction", "PlanCompactionOperator"),
@@ -297,7 +300,7 @@ def fresh(text: str) -> str:
 
 def stale() -> Iterator[tuple[Path, str]]:
     """Yield each page that differs from what the code says, with its fresh text."""
-    for page in sorted((ROOT / "docs").rglob("*.md")):
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         text = page.read_text()
         if (new := fresh(text)) != text:
             yield page, new

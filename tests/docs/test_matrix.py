@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
+from tests.docs.pages import ROOT
 from tests.matrix.cells import CELLS, named
 from tests.matrix.making import CannotBeHadError, _ran, interpreter
 from tests.matrix.results import MADE, Run, commit_of, green, note, read
 
+SAYS = re.compile(r"^Green on commit `(?P<commit>[0-9a-f]{12})`: (?P<cells>.*)\.$", re.M)
 CELL = CELLS[0]
 RUNS = [Run(CELL.name, step, "ok", "", "1", "a" * 40, "2026-11-27") for step in (MADE, *CELL.steps)]
+
+
+def test_each_cell_that_readme_names_is_green_on_the_commit_that_it_names():
+    [said] = SAYS.finditer((ROOT / "README.md").read_text())
+    runs = read()
+    [commit] = {run.commit for run in runs if run.commit.startswith(said["commit"])}
+    cells = [named(name) for name in re.findall(r"`(.+?)`", said["cells"])]
+    assert cells
+    assert [cell.name for cell in cells if not green(cell, runs, commit)] == []
 
 
 def test_a_cell_whose_steps_all_ran_on_the_commit_is_green():
