@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from airflow_coordination.delivery.routing import DeadLetters, Publish
     from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
     from airflow_coordination.spark.application import PartitionApplication, partition_application
-    from airflow_coordination.spark.completed import read_completed
+    from airflow_coordination.spark.completed import count_completed, read_completed
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.systems.http.call import CallUrl
@@ -54,6 +54,7 @@ _HOMES = {
     "ShardBatches": "airflow_coordination.systems.kinesis.reader",
     "ShowMessages": "airflow_coordination.systems.sqs.visibility",
     "build_archive": "airflow_coordination.systems.spark.archive",
+    "count_completed": "airflow_coordination.spark.completed",
     "drain": "airflow_coordination.spark.draining",
     "partition_application": "airflow_coordination.spark.application",
     "read_completed": "airflow_coordination.spark.completed",
@@ -86,6 +87,7 @@ __all__ = [
     "ShardBatches",
     "ShowMessages",
     "build_archive",
+    "count_completed",
     "drain",
     "partition_application",
     "read_completed",

@@ -156,6 +156,35 @@ def read_completed(
     return united(frames, lossy=allow_lossy, refused=partial(_not_united, [None, *scans][-len(frames) :]))
 
 
+def count_completed(
+    *,
+    store: StoreLike,
+    source: str,
+    dataset: str,
+    partition_prefix: str | None = None,
+    branch: int | None = None,
+) -> int:
+    """Return how many rows :func:`read_completed` returns, as they were counted when they were published.
+
+    No data file is opened, and no Spark is needed: head records and manifests are read, and the manifests' digests
+    compared. So nobody is told of a data file that was deleted since.
+
+    :param store: as for :func:`read_completed`; so are the others.
+    :return: 0 also for a dataset of which nothing is published.
+    :raises InvalidInputError: for a branch that is not there.
+    :raises OutputError: when a manifest is missing or was changed, and for files of text that were published without
+        being counted, naming the partition.
+    """
+    with opened(store) as opened_store:
+        manifests = published_manifests(opened_store, source, dataset, partition_prefix, branch=branch)
+    for manifest in manifests:
+        if manifest.format != "parquet" and not manifest.rows and any(file.size for file in manifest.files):
+            what = f"count the rows of dataset {dataset!r} of {partition_label(manifest.source, manifest.key)}"
+            problem = f"has {manifest.format} files whose rows were not counted when they were published, or none"
+            raise OutputError(what, manifest.directory, problem, "Count what Spark reads: read_completed(…).count()")
+    return sum(manifest.rows_met for manifest in manifests)
+
+
 def _read(spark: Any, scan: FileScan, partitioned_by: Mapping[str, Any], manifests: Iterable[Manifest]) -> Any:
     from pyspark.errors import AnalysisException
 

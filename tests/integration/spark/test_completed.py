@@ -17,7 +17,7 @@ from airflow_coordination.outputs.formats import TextOptions
 from airflow_coordination.outputs.parquet import read_footer
 from airflow_coordination.outputs.schema_compatibility import SchemaCompatibility
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark import Close, Complete, drain, read_completed
+from airflow_coordination.spark import Close, Complete, count_completed, drain, read_completed
 from airflow_coordination.stores import open_store
 from tests.unit.outputs.test_parquet_schema import foreign_table
 
@@ -43,7 +43,9 @@ def run(spark, store: PartitionStore, output_root: str):
 def rows(spark, store: PartitionStore):
     def rows(dataset: str = "d", **more: object) -> list[tuple[object, ...]]:
         frame = read_completed(spark, store=store, source="s", dataset=dataset, **more)
-        return sorted((tuple(row) for row in frame.collect()), key=repr)
+        found = sorted((tuple(row) for row in frame.collect()), key=repr)
+        assert count_completed(store=store, source="s", dataset=dataset) == len(found)
+        return found
 
     return rows
 

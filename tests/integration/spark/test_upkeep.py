@@ -22,7 +22,7 @@ from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.planning.view import changing
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark import Complete, drain, read_completed
+from airflow_coordination.spark import Complete, count_completed, drain, read_completed
 from airflow_coordination.spark.file_scans import quoted
 from airflow_coordination.spark.upkeep import compact
 from airflow_coordination.values.times import EPOCH
@@ -68,7 +68,9 @@ def compacted(spark, store: PartitionStore, output_root: str) -> Callable[..., A
 def rows(spark, store: PartitionStore) -> Callable[[], list[tuple[Any, ...]]]:
     def rows() -> list[tuple[Any, ...]]:
         frame = read_completed(spark, store=store, source="s", dataset="d")
-        return sorted((tuple(row) for row in frame.select(*map(quoted, sorted(frame.columns))).collect()), key=repr)
+        found = sorted((tuple(row) for row in frame.select(*map(quoted, sorted(frame.columns))).collect()), key=repr)
+        assert count_completed(store=store, source="s", dataset="d") == len(found)
+        return found
 
     return rows
 
