@@ -27,7 +27,7 @@ from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.copies.deciding import Drop, Loads, Look, Name, balance, drops, loads
 from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, LOCATIONS, LOST_LOCATIONS
 from airflow_coordination.values.input_errors import shown as quoted
-from airflow_coordination.values.names import COPIES
+from airflow_coordination.values.names import COPIES, compose_copies
 from airflow_coordination.values.status import PartitionStatus
 
 UNLOAD: Final = "unloadUnused"
@@ -166,9 +166,21 @@ def load_copies(round: Round) -> Ran:
     begun = len(found.make) + len(found.renew) if round.dry_run else len(steps.done.begun)
     would = "would ask" if round.dry_run else "asked"
     said = f"{would} for {begun} cop{'y' if begun == 1 else 'ies'}" if begun else "all copies are there or on their way"
-    warnings = (*told, *_load_warnings(found, seen.found, shared.sites, config.decommissioning_nodes))
+    warnings = (
+        *told,
+        *_too_long(round.sources),
+        *_load_warnings(found, seen.found, shared.sites, config.decommissioning_nodes),
+    )
     counts = _load_counts(found, steps.done.moved_on, begun)
     return Ran(said=said, counts=counts, warnings=warnings, left=marks.to_json(), idle=not begun)
+
+
+def _too_long(coordinators: Iterable[SourceCoordinator]) -> list[str]:
+    return [
+        f"nothing of source {quoted(each.source)} is copied: its name is too long for a source of copies beside it"
+        for each in coordinators
+        if compose_copies(each.source, each.partition_prefix) is None
+    ]
 
 
 def _grace_ends(lost: Mapping[str, Lost], grace: timedelta, now: datetime) -> datetime | None:

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_coordination.duties.copies import group, snapshot
 from airflow_coordination.duties.copies.lost import lost_of
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.copies import making
 from airflow_coordination.outputs.copies.locations import MARKER
 from airflow_coordination.protocol.beside.documents import LOST_LOCATIONS
@@ -152,3 +153,10 @@ def test_what_says_nothing_of_lost_locations_is_refused_by_name(days, said) -> N
     days.ingest().documents.change(LOST_LOCATIONS, lambda _: said, "by hand", "a test", everybody(None))
     with pytest.raises(InvalidInputError, match="does not say which locations are lost"):
         lost_of(days.ingest().documents.newest(LOST_LOCATIONS, everybody(None)))
+
+
+def test_a_source_with_too_long_a_name_for_copies_is_named(days, duties) -> None:
+    SourceCoordinator(days.store, "f" * 240, "somebody").create_partitions(["a"])
+    days.want(hot=1)
+    [told] = [each for each in duties.run("runRules")["runRules"].warnings if "too long" in each]
+    assert told.startswith("nothing of source 'ffff")
