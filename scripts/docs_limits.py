@@ -128,6 +128,8 @@ TIMERS = (
         "Driver: between two looks for processes of its machine that are gone", "leases.tries", "LOOK_EVERY", SECONDS
     ),
     Constant("Drain: wait while another process runs the supplier", "spark.draining", "RIVAL_PAUSE", SECONDS),
+    Constant("Longest rest of a pause that drains and tasks wait for", "monitoring.waiting.patience", "PATIENCE"),
+    Constant("Between two looks whether it was lifted", "monitoring.waiting.patience", "LOOK_AGAIN", SECONDS),
     Constant("Driver: until Spark's jobs are cancelled once more", "spark.interruption", "CANCEL_AGAIN", SECONDS),
     Constant(
         "Driver: wait for the end of a JVM that refuses a call, as an evicted one",
