@@ -11,6 +11,7 @@ from tests.docs.pages import ROOT
 from tests.matrix.cells import CELLS, named
 from tests.matrix.making import CannotBeHadError, _ran, interpreter
 from tests.matrix.results import MADE, Run, commit_of, green, note, read
+from tests.matrix.steps import told
 
 SAYS = re.compile(r"^Green on commit `(?P<commit>[0-9a-f]{12})`: (?P<cells>.*)\.$", re.M)
 CELL = CELLS[0]
@@ -65,3 +66,13 @@ def test_a_python_that_is_not_there_is_looked_for_elsewhere(tmp_path, monkeypatc
 def test_a_failure_is_kept_without_the_place_of_a_registry():
     with pytest.raises(CannotBeHadError, match=r"^cannot ask a registry now$"):
         _ran(["bash", "-c", "echo cannot ask https://host.example/simple now >&2; exit 1"])
+
+
+def test_readme_is_followed_with_the_program_that_an_airflow_has():
+    commands = {
+        name: "".join(step["text"] for step in told(named(name)) if step["kind"] == "shell")
+        for name in ("airflow3.1-py3.11", "airflow3.2-py3.11")
+    }
+    assert "python -m airflow_coordination list" in commands["airflow3.1-py3.11"]
+    assert "airflow coordination" not in commands["airflow3.1-py3.11"]
+    assert "airflow coordination list" in commands["airflow3.2-py3.11"]
