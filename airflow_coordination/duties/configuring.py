@@ -120,8 +120,7 @@ def set_config(
         base = base or newest
         _refuse_what_was_set(coordinator, {key: wanted[key] for key in changes}, base, newest)
         said = {**_said(looked.document), **changes}
-        config = DynamicConfig.from_json(said).to_json()
-        return json.dumps({key: config[key] for key in KEYS if said.get(key) is not None}, separators=(",", ":"))
+        return _written(DynamicConfig.from_json(said), said)
 
     source = everybody(coordinator.partition_prefix)
     return Configured.said_by(coordinator.documents.change(CONFIGURATION, changed, by, why, source))
@@ -143,8 +142,7 @@ def replace_config(
     :raises SettingsError: for a key that is unknown or means nothing here.
     :raises InvalidInputError: for a value that cannot be, or when nobody or no reason is named.
     """
-    config = DynamicConfig().updated(said).to_json()
-    content = json.dumps({key: config[key] for key in KEYS if said.get(key) is not None}, separators=(",", ":"))
+    content = _written(DynamicConfig().updated(said), said)
 
     def changed(looked: Looked) -> str:
         newest = looked.document
@@ -224,6 +222,12 @@ def _version(later: Version, earlier: Version) -> Version:
     old, new = earlier.configured, later.configured
     follows = old.version == new.version - 1 and earlier.problem is None and later.problem is None
     return replace(later, changes=tuple(differences(old.config, new.config)) if follows else None)
+
+
+def _written(config: DynamicConfig, said: Mapping[str, object]) -> str:
+    """Return the document of a configuration: what somebody has said, and no default."""
+    values = config.to_json()
+    return json.dumps({key: values[key] for key in KEYS if said.get(key) is not None}, separators=(",", ":"))
 
 
 def _said(document: Document | None) -> Any:

@@ -134,7 +134,8 @@ class ChangeView(BaseModel):
 class VersionView(BaseModel):
     """A version of the configuration: who has set it and why, and what was other than in the one before.
 
-    ``changes`` is absent where the one before is not kept any more. ``values`` is that of every key.
+    ``changes`` is absent where the one before is not kept any more, or cannot be read. ``values`` is that of every key.
+    ``problem``: why it cannot be read itself; it is corrupt, and has no values.
     """
 
     version: int
@@ -143,6 +144,7 @@ class VersionView(BaseModel):
     comment: str | None
     changes: list[ChangeView] | None
     values: dict[str, Any]
+    problem: str | None = None
 
 
 class ConfigPage(BaseModel):
@@ -150,7 +152,7 @@ class ConfigPage(BaseModel):
 
     ``kept`` is false where the store keeps no documents: then there are only defaults. ``notes`` say what may surprise.
     ``looked_at_all`` is false where the versions that are kept were too many to say of each key which one has set it.
-    ``typed`` is the command that changes it. ``problem``: why it cannot be read, or a version before it; it is corrupt.
+    ``typed`` is the command that changes it. ``problem``: why it cannot be read: it is corrupt; ``typed`` replaces it.
     """
 
     kept: bool
@@ -166,14 +168,10 @@ class ConfigPage(BaseModel):
 
 
 class ConfigHistory(BaseModel):
-    """Versions of the configuration, the newest first; ``before`` is how to go on, absent on the last page.
-
-    ``problem``: why the next one, and all before it, cannot be read.
-    """
+    """Versions of the configuration, the newest first; ``before`` is how to go on, absent on the last page."""
 
     versions: list[VersionView]
     before: int | None
-    problem: str | None = None
 
 
 class ConfigRequest(Sent):

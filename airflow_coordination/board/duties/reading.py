@@ -144,31 +144,23 @@ def config(user: BaseUser, connection: str) -> Read[ConfigPage]:
     """Return the configuration of now, key by key; raises as :func:`open_duties` does."""
     with open_duties(user, connection) as (store, coordinator):
         now, kept = store.now(), parts_of(store).documents is not None
-        found, problem = _read(coordinator, None, MOST_VERSIONS) if kept else ([], None)
+        found = list(islice(versions(coordinator), MOST_VERSIONS)) if kept else []
         newest = found[0].configured if found else Configured(DynamicConfig())
+        problem = found[0].problem if found else None
+        change = "config set" if problem is None else "config set --replace"
         body = ConfigPage(
             kept=kept,
             version=newest.version,
             at=newest.at,
             author=newest.author,
             comment=newest.comment,
-            keys=_keys(newest, found) if found or problem is None else [],
+            keys=_keys(newest, found) if problem is None else [],
             notes=list(newest.config.notes),
-            looked_at_all=problem is None and (not found or found[-1].configured.version == ABSENT + 1),
-            typed=f"{remedies.of_store('config set', remedies.shell_of(store))} KEY=VALUE --why '{remedies.WHY}'",
-            problem=problem,
+            looked_at_all=not found or found[-1].configured.version == ABSENT + 1,
+            typed=f"{remedies.of_store(change, remedies.shell_of(store))} KEY=VALUE --why '{remedies.WHY}'",
+            problem=None if problem is None else storable(problem),
         )
         return Read(body, now)
-
-
-def _read(coordinator: SourceCoordinator, before: int | None, limit: int) -> tuple[list[Version], str | None]:
-    """Return versions, the newest first, and why those from some version on cannot be read: one of them is corrupt."""
-    found: list[Version] = []
-    try:
-        found.extend(islice(versions(coordinator, before), limit))
-    except InvalidInputError as error:
-        return found, storable(error)
-    return found, None
 
 
 def _keys(newest: Configured, found: list[Version]) -> list[KeyView]:
@@ -199,10 +191,10 @@ def history(user: BaseUser, connection: str, before: int | None, limit: int) -> 
     """
     with open_duties(user, connection) as (store, coordinator):
         now, kept = store.now(), parts_of(store).documents is not None
-        found, problem = _read(coordinator, before, limit) if kept else ([], None)
+        found = list(islice(versions(coordinator, before), limit)) if kept else []
         last = found[-1].configured.version if found else ABSENT
         following = last if len(found) == limit and last > ABSENT + 1 else None
-        return Read(ConfigHistory(versions=list(map(_version, found)), before=following, problem=problem), now)
+        return Read(ConfigHistory(versions=list(map(_version, found)), before=following), now)
 
 
 def _version(found: Version) -> VersionView:
@@ -214,5 +206,6 @@ def _version(found: Version) -> VersionView:
         author=said.author,
         comment=said.comment,
         changes=None if changes is None else [ChangeView(key=each.key, old=each.old, new=each.new) for each in changes],
-        values=said.config.to_json(),
+        values=said.config.to_json() if found.problem is None else {},
+        problem=None if found.problem is None else storable(found.problem),
     )

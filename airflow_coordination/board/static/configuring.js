@@ -34,7 +34,7 @@ export function Configuration({ store }) {
         h(HStack, { justify: "space-between", wrap: "wrap", mb: 2 }, h(Heading, { size: "sm" }, "Configuration"),
           h(HStack, null, h(Text, { as: "span", fontSize: "sm", color: "fg.muted" }, version ? `version ${version}` : "nobody has set anything"),
             kept && !problem && h(Button, { size: "xs", variant: "outline", "aria-expanded": Boolean(form), onClick: () => (form ? open(null) : change({})) }, "Change…"))),
-        problem && h(Problem, null, visible(problem)),
+        problem && h(Problem, null, `${visible(problem)} Replace all of it: ${visible(typed)}`),
         !kept && h(Text, null, "This store keeps no documents: these are the defaults, and cannot be changed."),
         notes.map((note) => h(Text, { key: note, role: "note", fontSize: "sm" }, `Note: ${visible(note)}.`)),
         form && h(Form, { key: JSON.stringify(form), form, store, keys, typed, close: () => open(null) }),
@@ -86,16 +86,16 @@ function Form({ form: { seen, values, texts: first }, store, keys, typed, close 
 function History({ store, version, now, back }) {
   const [limit, setLimit] = useState(FEW);
   return h(Box, { as: "section", "aria-label": "History", borderWidth: 1, borderRadius: "md", p: 3 }, h(Heading, { size: "sm", mb: 2 }, "History"),
-    h(Read, useLive("config/history", { store, before: version + 1, limit }, () => 3 * PACE), ({ versions, before, problem }) => h(Stack, { gap: 3 },
+    h(Read, useLive("config/history", { store, before: version + 1, limit }, () => 3 * PACE), ({ versions, before }) => h(Stack, { gap: 3 },
       versions.map((one) => h(Version, { key: one.version, one, now, back: one.version === version ? null : back })),
-      problem && h(Problem, null, visible(problem)),
       before && (limit < MOST ? h(Button, { size: "xs", variant: "outline", alignSelf: "start", onClick: () => setLimit(MOST) }, "Older ones")
         : h(Text, { fontSize: "sm" }, "Older ones: airflow coordination config history")))));
 }
 
-const Version = ({ one: { version, at, author, comment, changes, values }, now, back }) => h(Box, { as: "article", "aria-label": `Version ${version}`, borderTopWidth: 1, pt: 2 },
+const Version = ({ one: { version, at, author, comment, changes, values, problem }, now, back }) => h(Box, { as: "article", "aria-label": `Version ${version}`, borderTopWidth: 1, pt: 2 },
   h(HStack, { justify: "space-between", wrap: "wrap" }, h("b", null, `version ${version}`), h(Text, { as: "span", fontSize: "sm", color: "fg.muted" }, visible(author ?? ""), ", ", h(When, { at, now }))),
-  changes === null && h(Text, { fontSize: "sm" }, "the version before is not kept any more"),
+  problem ? h(Problem, null, `cannot be read: ${visible(problem)}`)
+    : changes === null && h(Text, { fontSize: "sm" }, "the version before is not kept any more, or cannot be read"),
   changes?.map(({ key, old, new: next }) => h(Text, { key, fontSize: "sm" }, h(Text, { as: "code", fontFamily: "mono" }, visible(key)), " ", h("del", null, h(Value, { of: old })), " → ", h(Value, { of: next }))),
   h(Text, { fontSize: "sm", color: "fg.muted", wordBreak: "break-word" }, `“${visible(comment ?? "")}”`),
-  back && h(Button, { size: "2xs", variant: "outline", mt: 1, onClick: () => back(values) }, "Back to this version…"));
+  back && !problem && h(Button, { size: "2xs", variant: "outline", mt: 1, onClick: () => back(values) }, "Back to this version…"));

@@ -141,7 +141,7 @@ def test_the_history_says_who_has_set_what_and_why_page_by_page(admin, runner):
     assert first["before"] == 4
     last = read(admin, "config/history", limit=3, before=4)
     assert ([each["version"] for each in last["versions"]], last["before"]) == ([3, 2, 1], None)
-    assert read(admin, "config/history", before=1) == {"versions": [], "before": None, "problem": None}
+    assert read(admin, "config/history", before=1) == {"versions": [], "before": None}
 
 
 def test_a_change_is_partial_in_the_users_name_and_for_a_reason(admin, runner):
@@ -232,9 +232,11 @@ def test_a_corrupt_configuration_is_said_and_never_taken_for_the_default(admin, 
     said, source = '{"maxSegmentsToMove": "many"}', everybody(None)
     led.duties.documents.change(CONFIGURATION, lambda _: said, "ana", "by hand", source)
     config, history = read(admin, "config"), read(admin, "config/history")
-    assert (config["keys"], history["versions"]) == ([], [])
-    for found in (config, history):
+    [version] = history["versions"]
+    assert (config["keys"], version["author"], version["values"]) == ([], "ana", {})
+    for found in (config, version):
         assert "config.maxSegmentsToMove" in found["problem"]
+    assert config["typed"].startswith("airflow coordination config set --replace")
     page = read(admin, "duties")
     assert page["troubles"][0]["sentence"].startswith("No duty does anything: the configuration cannot be read. ")
     assert len(page["groups"]) == 2

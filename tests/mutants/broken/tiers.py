@@ -84,8 +84,8 @@ MUTANTS = (
     Mutant(
         "an empty directory is marked again",
         _LOCATIONS,
-        "        if site.name not in before:\n",
-        "        if True:\n",
+        "    for site in new:\n",
+        "    for site in wanted:\n",
         "an empty directory in the place of a disk is taken for the disk",
         _placed("test_a_location_without_its_marker_is_missing_and_nobody_marks_it_again"),
     ),
