@@ -7,6 +7,7 @@ somebody publishes. Hatchling calls this for each build; ``scripts/site`` uses t
 from __future__ import annotations
 
 import re
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -74,6 +75,19 @@ def addresses(settings: Mapping[str, str], version: str) -> Addresses:
         if missing := [part for part in ("{repository}", "{tag}", "{path}") if part not in values[key]]:
             raise ValueError(f"{key} is {values[key]!r}: it lacks {', '.join(missing)}")
     return Addresses(**values, tag=f"v{version}")
+
+
+def version_in(root: Path) -> str:
+    """Return the version that the package in a tree says it has."""
+    said = re.search(r'^__version__ = "(.+)"$', (root / "airflow_coordination" / "__init__.py").read_text(), re.M)
+    assert said
+    return said[1]
+
+
+def known_in(root: Path) -> Addresses:
+    """Return the addresses of the version in a tree, as whoever publishes has filled them in."""
+    project = tomllib.loads((root / "pyproject.toml").read_text())
+    return addresses(project["tool"]["hatch"]["metadata"]["hooks"]["custom"], version_in(root))
 
 
 def relinked(text: str, changed: Callable[[re.Match[str]], str]) -> str:

@@ -81,6 +81,16 @@ def read_config(coordinator: SourceCoordinator) -> Configured:
     return Configured.said_by(coordinator.documents.newest(CONFIGURATION, everybody(coordinator.partition_prefix)))
 
 
+def config_in_force(coordinator: SourceCoordinator) -> DynamicConfig | None:
+    """Return the configuration of now, ``None`` while it pauses all duties: for who acts on what was read before.
+
+    :param coordinator: of any source with their prefix; one read.
+    :raises InvalidInputError: when it is corrupt.
+    """
+    config = read_config(coordinator).config
+    return None if config.pause_coordination else config
+
+
 def config_at(coordinator: SourceCoordinator, version: int) -> Configured:
     """Return a version of the configuration; 0 is the one before anybody has set any.
 

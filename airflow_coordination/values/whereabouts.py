@@ -45,7 +45,8 @@ def is_gone(owner: str | None) -> bool:
 def _is_gone(place: Place) -> bool:
     number, _, started = (place.process or "").partition(".")
     try:
-        if place.boot != _boot() or not (number.isascii() and number.isdigit() and started and int(number) > 0):
+        tells = number.isascii() and number.isdigit() and int(number) > 0 and started
+        if not tells or place.boot is None or place.boot != _boot():
             return False
         os.kill(int(number), 0)  # also says so of processes that /proc hides from this user
     except ProcessLookupError:

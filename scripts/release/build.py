@@ -15,12 +15,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from hatch_build import known_in, version_in  # noqa: E402
+
 BIN: Final = Path(sys.executable).parent
 _WITHOUT: Final = ".git"
 """What git alone uses is not in the source package."""
@@ -39,13 +42,6 @@ def _run(*command: str | Path, cwd: Path = ROOT) -> str:
 
 def _git(*asked: str) -> str:
     return _run("git", "-c", "safe.directory=*", *asked)
-
-
-def version() -> str:
-    """Return the version that the package says it has."""
-    said = re.search(r'^__version__ = "(.+)"$', (ROOT / "airflow_coordination" / "__init__.py").read_text(), re.M)
-    assert said
-    return said[1]
 
 
 def _clean() -> None:
@@ -93,16 +89,15 @@ def _installed(wheel: Path) -> None:
 
 def left() -> Iterator[str]:
     """Yield what whoever publishes has to do before, by the files as they are."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    if not project["tool"]["hatch"]["metadata"]["hooks"]["custom"]["repository"]:
+    known = known_in(ROOT)
+    if not known.repository:
         yield "Fill in where the project lives: [tool.hatch.metadata.hooks.custom] in pyproject.toml"
-    heading = f"## [{version()}]"
+    heading = f"## [{version_in(ROOT)}]"
     dated = re.search(rf"^{re.escape(heading)} - \d{{4}}-\d\d-\d\d$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     if not dated:
         yield f"Give the version its day in CHANGELOG.md: {heading} - YYYY-MM-DD"
-    tag = f"v{version()}"
-    if not _git("tag", "--points-at", "HEAD", "--list", tag):
-        yield f"Tag the commit, and push the tag: git tag {tag}"
+    if not _git("tag", "--points-at", "HEAD", "--list", known.tag):
+        yield f"Tag the commit, and push the tag: git tag {known.tag}"
 
 
 def release(place: Path) -> None:

@@ -8,14 +8,14 @@ from __future__ import annotations
 import posixpath
 import re
 import sys
-import tomllib
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from hatch_build import Addresses, addresses, from_the_root, relinked  # noqa: E402
+from hatch_build import Addresses, from_the_root, known_in, relinked  # noqa: E402
 from scripts.site.lists import widened  # noqa: E402
 
 if TYPE_CHECKING:
@@ -31,12 +31,10 @@ DIAGRAMS: Final = ROOT / ".work" / "npm" / "site" / "node_modules" / "mermaid" /
 OF_CONTRIBUTORS: Final = "docs/decisions/"
 
 
+@cache  # asked for each page
 def known() -> Addresses:
     """Return the addresses of this version, as whoever publishes has filled them in."""
-    said = re.search(r'^__version__ = "(.+)"$', (ROOT / "airflow_coordination" / "__init__.py").read_text(), re.M)
-    assert said
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    return addresses(project["tool"]["hatch"]["metadata"]["hooks"]["custom"], said[1])
+    return known_in(ROOT)
 
 
 def inside(text: str, page: str, known: Addresses) -> str:

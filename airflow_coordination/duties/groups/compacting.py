@@ -10,7 +10,7 @@ from airflow_coordination.duties.compaction.plan import Plan, State
 from airflow_coordination.duties.compaction.planner import COMPACT, Planned, Planner
 from airflow_coordination.duties.compaction.remembered import Remembered
 from airflow_coordination.duties.compaction.together import look_together, run_together
-from airflow_coordination.duties.configuring import read_config
+from airflow_coordination.duties.configuring import config_in_force
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
@@ -80,7 +80,7 @@ def _planners(
 
 def _wanted_now(planner: Planner, last: Remembered) -> Mapping[str, CompactionConfig]:
     """Return how the datasets of a source are compacted now, two requests; nothing while duties are paused."""
-    if read_config(planner.coordinator).config.pause_coordination:
+    if config_in_force(planner.coordinator) is None:
         return {}
     return by_dataset(with_documents(planner.coordinator, last.configs()))
 

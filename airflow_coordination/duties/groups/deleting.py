@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.duties.configuring import read_config
+from airflow_coordination.duties.configuring import config_in_force
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.duties.retention.applying import datasets_of
 from airflow_coordination.duties.retention.purge import Purged, purge, to_purge
@@ -75,10 +75,8 @@ def _still_allowed(coordinator: SourceCoordinator, datasets: Collection[str]) ->
 
     A purge may last, or sleep, until others lead by another configuration, and what it deletes does not come back.
     """
-    config = read_config(coordinator).config
-    if config.pause_coordination:
-        return ()
-    return [each for each in datasets if config.may_delete_of(coordinator.source, each)]
+    config = config_in_force(coordinator)
+    return () if config is None else [each for each in datasets if config.may_delete_of(coordinator.source, each)]
 
 
 def _purged(done: Mapping[str, Purged], *, dry_run: bool) -> Ran:

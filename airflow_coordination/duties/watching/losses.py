@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final
 
-from airflow_coordination.duties.configuring import read_config
+from airflow_coordination.duties.configuring import config_in_force
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.partition import Partition
@@ -216,8 +216,8 @@ class WatchLosses:
 
 def _limits(coordinator: SourceCoordinator) -> tuple[float, timedelta] | None:
     """Return when a source is held back, and for how long, by the configuration of now; ``None`` while it is paused."""
-    config = read_config(coordinator).config
-    return None if config.pause_coordination else (config.mass_loss_percent, config.mass_loss_hold)
+    config = config_in_force(coordinator)
+    return None if config is None else (config.mass_loss_percent, config.mass_loss_hold)
 
 
 def _tokens(said: Any) -> Mapping[str, int]:

@@ -297,8 +297,7 @@ class PostgresWriter:
         self._sink, self._task = sink, task
         self._columns = sink.written(task.schema.names)
         self._statement = upsert(sink.identifier(), sink.fence_columns, self._columns, task.key)
-        self._stage = Stage.of(sink.identifier(), sink.fence_columns, self._columns, task)
-        self._stages = True
+        self._stage: Stage | None = Stage.of(sink.identifier(), sink.fence_columns, self._columns, task)
         self._connection: Any = None
 
     def write(self, records: Sequence[Record]) -> Sequence[Answer]:
@@ -339,11 +338,11 @@ class PostgresWriter:
         """Upsert all rows, or none of them; return whether it was all."""
         import psycopg
 
-        if self._stages and len(rows) > 1:
+        if self._stage is not None and len(rows) > 1:
             try:
                 return self._transact(rows, self._stage.fill)
             except NoStageError:  # of this role or server; nothing else is wrong with it
-                self._stages = False
+                self._stage = None
             except psycopg.errors.CardinalityViolation:  # one key twice: as ever, the later record wins
                 pass
         return self._transact(rows, self._row_by_row)

@@ -322,7 +322,7 @@ def test_w5_a_bulk_is_cast_rounded_and_refused_as_each_record_alone(url, databas
         for name in ("copied", "alone"):
             database.execute(FENCED.format(name, column))
             writer = PostgresSink(url, table=name).open(task)
-            writer._stages = name == "copied"
+            writer._stage = writer._stage if name == "copied" else None
             answers = writer.write(bulk)
             writer.close()
             rows = database.execute(f"select id, value::text from {name} order by id").fetchall()

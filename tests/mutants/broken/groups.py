@@ -51,9 +51,9 @@ MUTANTS = (
     ),
     Mutant(
         "a pause does not stop a purge that runs",
-        _DELETING,
-        "    if config.pause_coordination:\n        return ()\n",
-        "",
+        "duties.configuring",
+        "    return None if config.pause_coordination else config\n",
+        "    return config\n",
         "people pause what deletes, and it goes on until it is done",
         Tested("tests/integration/stores/test_stale_leaders.py::test_s25_who_pauses_stops_a_purge_that_runs[dynamodb]"),
     ),
