@@ -11,7 +11,6 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -160,9 +159,9 @@ def address(environ: dict[str, str], source: SourceCoordinator, sales: SourceCoo
         log.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium."""
+    """Debian's Chromium, closed with the module: as long as Playwright is open, no test can call asyncio.run."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
         yield browser
@@ -181,14 +180,15 @@ def logged_in(browser: Browser, address: str, name: str) -> Iterator[Page]:
 @contextmanager
 def remembered(browser: Browser, address: str, name: str) -> Iterator[Page]:
     """Open an empty page for somebody who has logged in before: the form and Airflow's first page cost seconds."""
-    with _opened(browser, _session(browser, address, name)) as page:
+    if (address, name) not in _SESSIONS:
+        with logged_in(browser, address, name) as page:
+            _SESSIONS[address, name] = page.context.storage_state()
+    with _opened(browser, _SESSIONS[address, name]) as page:
         yield page
 
 
-@cache
-def _session(browser: Browser, address: str, name: str) -> StorageState:
-    with logged_in(browser, address, name) as page:
-        return page.context.storage_state()
+_SESSIONS: dict[tuple[str, str], StorageState] = {}
+"""Who has logged in at which address: it outlives the browser."""
 
 
 @contextmanager
