@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import fnmatch
 import hashlib
+import json
 import os
 import re
 import subprocess
+import tomllib
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -157,14 +159,16 @@ ROWS: Final = (
         "walks through a whole Airflow",
         (
             "tests/system/demo",
+            "tests/system/test_branches.py",
             "tests/system/test_compaction.py",
             "tests/system/test_drain.py",
             "tests/system/test_quickstart.py",
             "tests/system/test_tutorial.py",
             "tests/system/test_waking_up.py",
         ),
-        "one of six; kills and the README's always",
+        "one of seven; kills and the README's always",
         turns={
+            "branches": r"/test_branches\.py",
             "compaction": r"/test_compaction\.py",
             "the demo": r"test_demo\.py::test_the_published",
             "the drain": r"/test_drain\.py",
@@ -206,9 +210,17 @@ ROWS: Final = (
     ),
     LeftOut(
         "faults on real processes",
-        tuple(f"tests/processes/test_{name}.py" for name in ("dynamodb", "postgresql", "sqlite")),
-        "on one of three stores, for 15 seconds",
-        turns={name: rf"/test_{name}\.py" for name in ("dynamodb", "postgresql", "sqlite")},
+        (
+            *(f"tests/processes/test_{name}.py" for name in ("dynamodb", "postgresql", "sqlite")),
+            "tests/branching/test_postgresql.py",
+            "tests/merging/test_postgresql.py",
+        ),
+        "one of five: leases on each of three stores, overlays, branches; for 15 seconds",
+        turns={
+            **{name: rf"processes/test_{name}\.py" for name in ("dynamodb", "postgresql", "sqlite")},
+            "branches": r"branching/test_postgresql\.py",
+            "overlays": r"merging/test_postgresql\.py",
+        },
     ),
     LeftOut(
         "real drivers of tasks of Airflow",
@@ -278,50 +290,50 @@ ROWS: Final = (
     LeftOut(
         "the kit on PostgreSQL and DynamoDB Local",
         ("tests/conformance/test_dynamodb.py", "tests/conformance/test_postgresql.py"),
-        "half of it on each; in memory and on SQLite all of it",
-        parts=2,
+        "a third of it on each; in memory and on SQLite all of it",
+        parts=3,
         files={"all": ("airflow_coordination/stores/*", "airflow_coordination/testing/conformance/*")},
     ),
     LeftOut(
         "Spark",
         tuple(f"tests/integration/{name}" for name in ("spark", "spark_connect", "spark_s3")),
-        "half of the tests",
-        parts=2,
+        "a third of the tests",
+        parts=3,
         files={"all": _files_of("delivery", "outputs", "spark", "systems/spark")},
     ),
     LeftOut(
         "tasks in an Airflow",
         ("tests/integration/airflow",),
-        "half of the tests",
-        parts=2,
+        "a third of the tests",
+        parts=3,
         files={"all": _files_of("decorators", "hooks", "operators", "sensors", "submission", "triggers")},
     ),
     LeftOut(
         "the board's API",
         ("tests/integration/board",),
-        "half of the tests",
-        parts=2,
+        "a third of the tests",
+        parts=3,
         files={"all": _files_of("board", "monitoring")},
     ),
     LeftOut(
         "the board in a browser",
         ("tests/browser",),
-        "half of the tests, with 25,800 partitions of a million",
-        parts=2,
+        "a third of the tests, with 25,800 partitions of a million",
+        parts=3,
         files={"all": _files_of("board")},
     ),
     LeftOut(
         "what only DynamoDB is asked",
         ("tests/integration/dynamodb",),
-        "half of the tests",
-        parts=2,
+        "a third of the tests",
+        parts=3,
         files={"all": _files_of("stores/dynamodb")},
     ),
     LeftOut(
         "what only SQL is asked",
         ("tests/integration/stores", "tests/integration/upgrade"),
-        "half of the tests",
-        parts=2,
+        "a third of the tests",
+        parts=3,
         files={"all": _files_of("stores/sql")},
     ),
     LeftOut(
@@ -339,6 +351,25 @@ ROWS: Final = (
         "one of five; a run with all of them always",
         turns={
             name: rf"sees_that_it_is_missing\[{name}\]" for name in ("token", "locked", "same", "all", "rolled back")
+        },
+    ),
+    LeftOut(
+        "runs in virtual time",
+        ("tests/simulation/test_simulation.py",),
+        "on one of three stores; that a seed is a run always",
+        turns={
+            name: rf"::test_s5_every_history_is_linearizable.*\[{name}\]"
+            for name in ("dynamodb", "in_memory", "sqlite")
+        },
+    ),
+    LeftOut(
+        "cases of Druid, each expectation changed",
+        ("tests/unit/testing/druid/test_druid_cases.py",),
+        "those of one of three groups; each case as it is always",
+        turns={
+            "decisions": r"is_no_longer_as_expected\[D",
+            "copies and balance": r"is_no_longer_as_expected\[[BFG]",
+            "all others": r"is_no_longer_as_expected\[[^BDFG]",
         },
     ),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
@@ -414,8 +445,17 @@ def digest_of(row: LeftOut) -> str:
     files = sorted({path for pattern in row.unless for path in ROOT.glob(pattern)})
     whole = hashlib.sha256()
     for path in files:
-        whole.update(f"{path.relative_to(ROOT)} {hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+        whole.update(f"{path.relative_to(ROOT)} {hashlib.sha256(_asked_about(path)).hexdigest()}\n".encode())
     return whole.hexdigest()[:12] if files else ""
+
+
+def _asked_about(path: Path) -> bytes:
+    """Return what is in a file; of the package's description what it requires, which is all that a resolver reads."""
+    if path.name != "pyproject.toml":
+        return path.read_bytes()
+    said = tomllib.loads(path.read_text()).get("project", {})
+    names = ("dependencies", "optional-dependencies", "requires-python")
+    return json.dumps([said.get(name) for name in names]).encode()
 
 
 def last_seen(page: str) -> dict[str, str]:
