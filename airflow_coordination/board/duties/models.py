@@ -168,10 +168,14 @@ class ConfigPage(BaseModel):
 
 
 class ConfigHistory(BaseModel):
-    """Versions of the configuration, the newest first; ``before`` is how to go on, absent on the last page."""
+    """Versions of the configuration, the newest first.
+
+    ``before`` is how to go on, absent on the last page; ``typed`` is the command that shows the same.
+    """
 
     versions: list[VersionView]
     before: int | None
+    typed: str
 
 
 class ConfigRequest(Sent):

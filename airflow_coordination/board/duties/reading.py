@@ -194,7 +194,8 @@ def history(user: BaseUser, connection: str, before: int | None, limit: int) -> 
         found = list(islice(versions(coordinator, before), limit)) if kept else []
         last = found[-1].configured.version if found else ABSENT
         following = last if len(found) == limit and last > ABSENT + 1 else None
-        return Read(ConfigHistory(versions=list(map(_version, found)), before=following), now)
+        typed = remedies.of_store("config history", remedies.shell_of(store))
+        return Read(ConfigHistory(versions=list(map(_version, found)), before=following, typed=typed), now)
 
 
 def _version(found: Version) -> VersionView:

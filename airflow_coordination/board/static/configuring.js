@@ -86,10 +86,10 @@ function Form({ form: { seen, values, texts: first }, store, keys, typed, close 
 function History({ store, version, now, back }) {
   const [limit, setLimit] = useState(FEW);
   return h(Box, { as: "section", "aria-label": "History", borderWidth: 1, borderRadius: "md", p: 3 }, h(Heading, { size: "sm", mb: 2 }, "History"),
-    h(Read, useLive("config/history", { store, before: version + 1, limit }, () => 3 * PACE), ({ versions, before }) => h(Stack, { gap: 3 },
+    h(Read, useLive("config/history", { store, before: version + 1, limit }, () => 3 * PACE), ({ versions, before, typed }) => h(Stack, { gap: 3 },
       versions.map((one) => h(Version, { key: one.version, one, now, back: one.version === version ? null : back })),
       before && (limit < MOST ? h(Button, { size: "xs", variant: "outline", alignSelf: "start", onClick: () => setLimit(MOST) }, "Older ones")
-        : h(Text, { fontSize: "sm" }, "Older ones: airflow coordination config history")))));
+        : h(Text, { fontSize: "sm" }, `Older ones: ${visible(typed)}`)))));
 }
 
 const Version = ({ one: { version, at, author, comment, changes, values, problem }, now, back }) => h(Box, { as: "article", "aria-label": `Version ${version}`, borderTopWidth: 1, pt: 2 },

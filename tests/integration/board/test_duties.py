@@ -15,9 +15,11 @@ from airflow_coordination.duties.groups.running import Group, GroupRunner
 from airflow_coordination.duties.groups.told import NEVER_RUN, NOTHING_LOST
 from airflow_coordination.outputs.copies.locations import set_locations
 from airflow_coordination.planning.duties.configuration import KEYS
+from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import CONFIGURATION, LOCATIONS, LOST_LOCATIONS
 from airflow_coordination.testing.crash import FaultyStore
 from airflow_coordination.values.names import everybody
+from airflow_coordination.values.program import BY_PYTHON
 from tests.integration.board.conftest import OURS
 
 HERE = {"store": "coordination_default"}
@@ -141,7 +143,15 @@ def test_the_history_says_who_has_set_what_and_why_page_by_page(admin, runner):
     assert first["before"] == 4
     last = read(admin, "config/history", limit=3, before=4)
     assert ([each["version"] for each in last["versions"]], last["before"]) == ([3, 2, 1], None)
-    assert read(admin, "config/history", before=1) == {"versions": [], "before": None}
+    assert read(admin, "config/history", before=1) == {"versions": [], "before": None, "typed": first["typed"]}
+
+
+def test_the_command_for_the_whole_history_is_of_the_program_that_is_there(admin, runner, monkeypatch):
+    """It was written into the page, where Airflow 3.1 has no such command."""
+    before = read(admin, "config/history")["typed"]
+    assert before.startswith("airflow coordination config history")
+    monkeypatch.setattr(remedies, "shell_of", lambda store: remedies.Shell(BY_PYTHON))
+    assert read(admin, "config/history")["typed"] == "python -m airflow_coordination config history"
 
 
 def test_a_change_is_partial_in_the_users_name_and_for_a_reason(admin, runner):
