@@ -8,8 +8,10 @@ _INTEGRATION = "Coordination"
 _SQL_PLACEHOLDER = "postgresql+psycopg://coordination@db.example:5432/coordination"
 
 
-def _option(description: str, kind: str, default: str, example: str | None = None) -> dict[str, Any]:
-    return {"description": description, "version_added": "0.1.0", "type": kind, "example": example, "default": default}
+def _option(
+    description: str, kind: str, default: str, example: str | None = None, since: str = "0.1.0"
+) -> dict[str, Any]:
+    return {"description": description, "version_added": since, "type": kind, "example": example, "default": default}
 
 
 def _modules(room: str, *names: str) -> list[dict[str, Any]]:
@@ -28,8 +30,11 @@ _OPTIONS = {
         "Seconds more in which only the next try of its task gets the work of an owner that does not renew.",
         "float",
         "0",
+        since="0.2.0",
     ),
-    "renewals_per_lease": _option("How often a lease is renewed while it lasts, at least twice.", "integer", "10"),
+    "renewals_per_lease": _option(
+        "How often a lease is renewed while it lasts, at least twice.", "integer", "10", since="0.2.0"
+    ),
     "max_failures": _option("So many failures in a row park a partition until a person acts.", "integer", "5"),
     "max_lost_leases": _option("So many leases lost in a row, without an ending, park a partition.", "integer", "5"),
     "retry_delay": _option("Seconds until a failed partition can be tried again; doubles each time.", "float", "30"),
@@ -43,11 +48,15 @@ _OPTIONS = {
         "So many partitions that fail one after the other of one error pause the source (at most 100); 0 = never.",
         "integer",
         "10",
+        since="0.2.0",
     ),
     "request_deadline": _option("Seconds one call to the store may take with all its repetitions.", "float", "30"),
-    "acknowledgment_timeout": _option("Seconds one delivery (lease.deliver) may take.", "float", "7200"),
+    "acknowledgment_timeout": _option("Seconds one delivery (lease.deliver) may take.", "float", "7200", since="0.2.0"),
     "on_negative": _option(
-        "What becomes of a partition of which not every record was delivered: fail or give up.", "string", "fail"
+        "What becomes of a partition of which not every record was delivered: fail or give up.",
+        "string",
+        "fail",
+        since="0.2.0",
     ),
     "sweep_interval": _option(
         "Seconds between two passes of reopening and reclaiming in a PartitionsSensor.", "float", "30"
@@ -64,12 +73,14 @@ _OPTIONS = {
         "string",
         "",
         example="production",
+        since="0.2.0",
     ),
     "board_connections": _option(
         "The connections whose stores the page Partitions shows, separated by commas.",
         "string",
         "coordination_default",
         example="coordination_default,team_b",
+        since="0.2.0",
     ),
     "duties_properties": _option(
         "A file with Druid's properties druid.coordinator.*, its own runtime.properties for example: which groups of "
@@ -77,6 +88,7 @@ _OPTIONS = {
         "string",
         "",
         example="/etc/druid/coordinator/runtime.properties",
+        since="0.2.0",
     ),
 }
 

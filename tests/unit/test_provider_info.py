@@ -1,6 +1,7 @@
 """What Airflow reads about us, checked by Airflow's own schemas."""
 
 import json
+import re
 from importlib import import_module
 from importlib.resources import files
 
@@ -9,6 +10,7 @@ import pytest
 
 from airflow_coordination.get_provider_info import get_provider_info
 from airflow_coordination.leases import Settings
+from tests.docs.pages import ROOT
 
 INFO = get_provider_info()
 
@@ -49,6 +51,14 @@ def test_the_defaults_it_shows_are_the_defaults_that_hold():
         assert float(options[name]["default"]) == getattr(Settings(), name).total_seconds()
     for name in ("max_failures", "max_lost_leases"):
         assert int(options[name]["default"]) == getattr(Settings(), name)
+
+
+def test_each_option_is_of_a_version_that_the_changelog_has():
+    """All of them were of 0.1.0, those of yesterday, too."""
+    versions = re.findall(r"^## \[(.+)\]", (ROOT / "CHANGELOG.md").read_text(), re.M)
+    options = INFO["config"]["coordination"]["options"]
+    assert {option["version_added"] for option in options.values()} <= set(versions)
+    assert (options["max_failures"]["version_added"], options["brake_after"]["version_added"]) == ("0.1.0", "0.2.0")
 
 
 def test_airflow_shows_our_form():
