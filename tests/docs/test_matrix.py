@@ -8,6 +8,8 @@ from dataclasses import replace
 import pytest
 
 from tests.docs.pages import ROOT
+from tests.matrix import __main__ as program
+from tests.matrix import steps
 from tests.matrix.cells import CELLS, named
 from tests.matrix.making import CannotBeHadError, _ran, interpreter
 from tests.matrix.results import MADE, Run, commit_of, green, note, read
@@ -61,6 +63,43 @@ def test_a_python_that_is_not_there_is_looked_for_elsewhere(tmp_path, monkeypatc
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CannotBeHadError, match=r"no Python 3\.99"):
         interpreter("3.99")
+
+
+@pytest.fixture
+def noted(monkeypatch, tmp_path):
+    """The runs that are kept, of an environment that needs no making, and none from before."""
+    kept = []
+    monkeypatch.setattr(program, "note", kept.append)
+    monkeypatch.setattr(program, "read", list)
+    monkeypatch.setattr(program, "PLACE", tmp_path)
+    monkeypatch.setattr(program, "made", lambda cell: tmp_path / "python")
+    return kept
+
+
+def tell(noted):
+    return [(run.cell, run.step, run.verdict, run.said) for run in noted]
+
+
+def test_a_cell_that_cannot_be_made_for_whatever_reason_is_noted_and_the_next_one_is_tried(noted, monkeypatch):
+    def fails(cell):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(program, "made", fails)
+    failed = [program._try_cell(cell, "a" * 40, None, again=True, keep=False) for cell in CELLS[:2]]
+    assert failed == [1, 1]
+    assert tell(noted) == [(cell.name, MADE, "failed", "unexpected OSError: no space left") for cell in CELLS[:2]]
+
+
+def test_a_step_that_meets_what_nobody_thought_of_is_noted_and_the_next_one_is_tried(noted, monkeypatch):
+    def fails(place):
+        raise KeyError("text")
+
+    monkeypatch.setattr(steps, "STEPS", {"imports": fails, "drain": lambda place: "drained"})
+    assert program._try_cell(CELL, "a" * 40, {"imports", "drain"}, again=True, keep=False) == 1
+    assert tell(noted)[1:] == [
+        (CELL.name, "imports", "failed", "unexpected KeyError: 'text'"),
+        (CELL.name, "drain", "ok", "drained"),
+    ]
 
 
 def test_a_failure_is_kept_without_the_place_of_a_registry():

@@ -14,13 +14,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
 from tests.matrix.cells import CELLS, Cell, named
 from tests.matrix.making import PLACE, ROOT, CannotBeHadError, made
 from tests.matrix.results import FILE, MADE, Run, note, read, table
-from tests.matrix.steps import Place, Tried, tried
+from tests.matrix.steps import Place, Tried, tried, unexpected
 
 MATTERS = ("airflow_coordination", "pyproject.toml", "tests/unit", "tests/integration/board", "tests/matrix/*.py")
 """What a run says something about; the table in README is no part of it."""
@@ -75,18 +76,26 @@ def _try_cell(cell: Cell, commit: str, wanted: set[str] | None, *, again: bool, 
         return 0
     if shutil.disk_usage(ROOT).free < LEAST:
         raise SystemExit(f"{cell.name}: less than {LEAST // 10**9} GB are free. Free some, and run this again")
-    begun = datetime.now(UTC)
     try:
-        python = made(cell)
-    except CannotBeHadError as error:
-        _keep(cell, MADE, Tried(False, str(error), 0), commit)
-        return 1
-    _keep(cell, MADE, Tried(True, "", round((datetime.now(UTC) - begun).total_seconds())), commit)
-    try:
-        return sum(not _try_step(cell, step, python, commit) for step in due)
+        python = _make(cell, commit)
+        return 1 if python is None else sum(not _try_step(cell, step, python, commit) for step in due)
     finally:
         if not keep:
             shutil.rmtree(PLACE / cell.name, ignore_errors=True)
+
+
+def _make(cell: Cell, commit: str) -> Path | None:
+    """Make a cell's environment and keep how that ended; ``None`` where it could not be made: other cells may be."""
+    begun = time.monotonic()
+    python, said = None, ""
+    try:
+        python = made(cell)
+    except CannotBeHadError as error:
+        said = str(error)
+    except Exception as error:
+        said = unexpected(error)
+    _keep(cell, MADE, Tried(python is not None, said, round(time.monotonic() - begun)), commit)
+    return python
 
 
 def _try_step(cell: Cell, step: str, python: Path, commit: str) -> bool:
@@ -94,7 +103,7 @@ def _try_step(cell: Cell, step: str, python: Path, commit: str) -> bool:
     logs.mkdir(parents=True, exist_ok=True)
     log = logs / f"{cell.name}.{step}.log"
     log.unlink(missing_ok=True)
-    with tempfile.TemporaryDirectory(prefix="cell-") as work:
+    with tempfile.TemporaryDirectory(prefix="cell-", ignore_cleanup_errors=True) as work:
         ended = tried(step, Place(cell, python, Path(work), log))
     _keep(cell, step, ended, commit)
     return ended.ok

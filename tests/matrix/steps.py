@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import time
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,7 +163,15 @@ def tried(name: str, place: Place) -> Tried:
         said, ok = _last(STEPS[name](place)), True
     except StepFailedError as error:
         said, ok = str(error), False
+    except Exception as error:  # whatever a step meets: it is the reason of this cell, and no other's
+        said, ok = unexpected(error), False
     return Tried(ok, said, round(time.monotonic() - begun))
+
+
+def unexpected(error: Exception) -> str:
+    """Return how what nobody had thought of is kept; where it happened is printed."""
+    traceback.print_exception(error)
+    return f"unexpected {type(error).__name__}: {error}"
 
 
 def _last(said: str) -> str:
