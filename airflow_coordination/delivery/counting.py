@@ -33,9 +33,8 @@ def counted(routing: Routing, flagged: Any) -> Tally:
     from pyspark.sql import functions as fn
 
     sinks, reasons = len(routing.sinks), len(routing.drop)
-    route = _route(routing.before_sinks, sinks).alias("route")
     columns = routing.records.columns
-    groups = flagged.groupBy(route).agg(
+    groups = flagged.groupBy(fn.expr(route(routing)).alias("route")).agg(
         fn.count("*").alias("records"), *sums_over(hashes(routing)), *_every_column(columns)
     )
     rows = groups.collect()
@@ -46,20 +45,21 @@ def counted(routing: Routing, flagged: Any) -> Tally:
     return tally
 
 
-def hashes(routing: Routing) -> list[Any]:
-    """Return columns of 31 bits each: a record's key twice, then all that it holds twice."""
+def hashes(routing: Routing) -> list[str]:
+    """Return expressions of 31 bits each, in SQL: a record's key twice, then all that it holds twice.
+
+    As text: each function of pyspark's that makes a column is several calls to the JVM.
+    """
+    fields = {field.name: _hashable(field) for field in routing.records.schema}
+    two = (f"xxhash64({fields[routing.key]})", f"xxhash64({', '.join(fields.values())})")
+    return [part for each in two for part in (f"({each} & {_BITS})", f"shiftrightunsigned({each}, 33)")]
+
+
+def sums_over(parts: Sequence[str]) -> list[Any]:
+    """Return the aggregates of such expressions, under their names."""
     from pyspark.sql import functions as fn
 
-    whole = fn.xxhash64(*(_hashable(each) for each in routing.records.schema))
-    two = (fn.xxhash64(_hashable(routing.records.schema[routing.key])), whole)
-    return [part for each in two for part in (each.bitwiseAND(_BITS), fn.shiftrightunsigned(each, 33))]
-
-
-def sums_over(parts: Sequence[Any]) -> list[Any]:
-    """Return the aggregates of such columns, under their names."""
-    from pyspark.sql import functions as fn
-
-    return [fn.sum(part).alias(name) for part, name in zip(parts, SUMS, strict=True)]
+    return [fn.expr(f"sum({part}) as {name}") for part, name in zip(parts, SUMS, strict=True)]
 
 
 def same_keys(one: Sequence[int], other: Sequence[int]) -> bool:
@@ -95,23 +95,19 @@ def tally_of(routes: Iterable[tuple[int, int]], sinks: int, reasons: int) -> Tal
     return tally
 
 
-def _route(before: int, sinks: int) -> Any:
-    """Return the column of a record's route; the first condition of those before the sinks that holds decides."""
-    from pyspark.sql import functions as fn
+def route(routing: Routing) -> str:
+    """Return a record's route, in SQL; the first condition of those before the sinks that holds decides."""
+    before = routing.before_sinks
+    flags = [f"{FLAG}{number}" for number in range(before + len(routing.sinks))]
+    bits = " + ".join(f"cast({flag} as int) * {1 << sink}" for sink, flag in enumerate(flags[before:]))
+    kept_back = " ".join(f"when {flag} then {-1 - number}" for number, flag in enumerate(flags[:before]))
+    return f"case {kept_back} else {bits} end" if kept_back else bits
 
-    flags = [fn.col(f"{FLAG}{number}") for number in range(before + sinks)]
-    bits = sum((flag.cast("int") * (1 << sink) for sink, flag in enumerate(flags[before:])), fn.lit(0))
-    kept_back = [fn.when(flag, -1 - number) for number, flag in enumerate(flags[:before])]
-    return fn.coalesce(*kept_back, bits)
 
-
-def _hashable(column: Any) -> Any:
-    """Return a column of which Spark makes a number; of maps and variants it does not."""
-    from pyspark.sql import functions as fn
-
-    found = fn.col(quoted(column.name))
-    kind = column.dataType.simpleString()
-    return fn.to_json(fn.struct(found)) if "map<" in kind or "variant" in kind else found
+def _hashable(field: Any) -> str:
+    """Return what Spark makes a number of, in SQL; of maps and variants it does not."""
+    found, kind = quoted(field.name), field.dataType.simpleString()
+    return f"to_json(struct({found}))" if "map<" in kind or "variant" in kind else found
 
 
 def _every_column(columns: Sequence[str]) -> Iterator[Any]:

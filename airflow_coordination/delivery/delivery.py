@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -20,10 +20,19 @@ from airflow_coordination.delivery.counting import (
     hashes,
     same_keys,
     standing_for,
-    sums_over,
     unabsorbed,
 )
 from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters, DeadLetterFiles, LetterPlace
+from airflow_coordination.delivery.observing import (
+    RECORDS,
+    Written,
+    agreed,
+    can_be_observed,
+    counted_sums,
+    observed,
+    sums_in,
+    tally_seen,
+)
 from airflow_coordination.delivery.routing import MOST_KEYS, Routing
 from airflow_coordination.delivery.tally import Tally, added_up
 from airflow_coordination.delivery.task_pass import DEAD_LETTERS, TaskPass
@@ -101,6 +110,8 @@ class Delivery:
     _told: list[bool] = field(default_factory=list)
     _rows: dict[str, int] = field(default_factory=dict)
     _sums: dict[str, list[int]] = field(default_factory=dict)
+    _files: dict[str, Written] = field(default_factory=dict)
+    _seen: dict[str, Tally] = field(default_factory=dict)
     _others: list[str] = field(default_factory=list)
     _dead_letters_stored: int | None = None
     _absorbed: int = 0
@@ -183,9 +194,9 @@ class Delivery:
         keys are, if these tell records apart.
         """
         for number, name in enumerate(self.routing.sinks):
-            if name not in self._sums or self._rows[name] != tally.owed[number]:
+            if name not in self._rows or self._rows[name] != tally.owed[number]:
                 continue  # no block, or its number says it already
-            owed, got = tally.sums.get(number, [0] * len(SUMS)), self._sums[name]
+            owed, got = tally.sums.get(number, [0] * len(SUMS)), self._sums_of(name)
             if owed == got or (same_keys(owed, got) and not self.routing.wrong_keys(flagged, [name], "records > 1")):
                 continue
             yield f"sink {name!r} got other records than it was owed, although as many"
@@ -203,14 +214,36 @@ class Delivery:
         """Write one block. It counts nothing until the lease's ending, so blocks come before all other sinks."""
         from pyspark.sql import Observation
 
-        sink, owed = self.routing.blocks[name], self.routing.of_sink(flagged, name)
-        seen = Observation()
-        written = owed.observe(seen, *sums_over(hashes(self.routing))).select(*self.routing.columns_of(name))
+        sink, seen, alone = self.routing.blocks[name], Observation(), can_be_observed(self.routing)
+        owed = self.routing.of_sink(observed(self.routing, flagged, seen) if alone else flagged, name)
+        if not alone:
+            owed = owed.observe(seen, *counted_sums(hashes(self.routing)))
+        written = owed.select(*self.routing.columns_of(name))
         with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=written.schema) as block:
             self._opened.append(block)
             written.write.format(sink.format).options(**block.options).save(block.path)
+        self._files[name] = Written(block.path, sink.format, block.options, written.schema)
         self._rows[name] = self._rows_in(block)
-        self._sums[name] = [seen.get[each] or 0 for each in SUMS]
+        self._note(name, seen.get, alone=alone)
+
+    def _note(self, name: str, numbers: Mapping[str, int | None], *, alone: bool) -> None:
+        """Keep what was seen as a block was written, as far as its files hold as many records.
+
+        :param alone: whether the writes alone say what became of every record.
+        """
+        seen, number = tally_seen(self.routing, numbers) if alone else None, list(self.routing.sinks).index(name)
+        if seen is not None:
+            self._seen[name] = seen
+        passed = numbers.get(RECORDS) if seen is None else seen.owed[number]
+        if passed == self._rows[name]:
+            found = [numbers.get(each) or 0 for each in SUMS]
+            self._sums[name] = found if seen is None else seen.sums.get(number, found)
+
+    def _sums_of(self, name: str) -> list[int]:
+        """Return the sums of a block's records: those seen, or those of its files where others were seen."""
+        if name not in self._sums:
+            self._sums[name] = sums_in(self.routing, self._files[name])
+        return self._sums[name]
 
     def _pass_with_dead_letters(self, flagged: Any) -> Tally:
         place = self.routing.dead_letters
@@ -243,7 +276,9 @@ class Delivery:
 
     def _counted(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
         """Let Spark alone count what blocks are owed; only dead letters by condition are shown to Python, if any."""
-        tally = counted(self.routing, flagged)
+        tally = agreed(self.routing, self._seen, self._rows) if can_be_observed(self.routing) else None
+        if tally is None:
+            tally = counted(self.routing, flagged)
         if tally.arrivals[tally.aside]:
             written = self._on_executors(self.routing.set_aside(flagged), dead_letters)
             as_many, aside = written.read == tally.arrivals[tally.aside], len(self.routing.sinks)
@@ -267,7 +302,8 @@ class Delivery:
             variants=routing.variants,
         )
         if routing.blocks:
-            flagged = flagged.select("*", *(part.alias(name) for part, name in zip(hashes(routing), SUMS, strict=True)))
+            parts = zip(hashes(routing), SUMS, strict=True)
+            flagged = flagged.selectExpr("*", *(f"{part} as {name}" for part, name in parts))
         rows = (readable(flagged) if routing.variants else flagged).mapInArrow(one_pass, "summary string").collect()
         tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
         for number, library in tally.missing.items():

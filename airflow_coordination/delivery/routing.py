@@ -148,7 +148,16 @@ class Routing:
 
     def of_sink(self, flagged: Any, name: str) -> Any:
         """Return the records that one sink is owed, with all their columns."""
-        return flagged.where(self._owed(name)).select(*map(quoted, self.records.columns))
+        return flagged.where(self.owed(list(self.sinks).index(name))).select(*map(quoted, self.records.columns))
+
+    def owed(self, number: int) -> str:
+        """Return the condition of the records that a sink is owed, in SQL; behind all sinks come the dead letters.
+
+        :param number: of the sink.
+        """
+        if number == len(self.sinks):
+            return _unless(len(self.drop), len(self.drop))
+        return _unless(self.before_sinks + number, self.before_sinks)
 
     def columns_of(self, name: str) -> list[str]:
         """Return the names of the columns that a block has, quoted."""
@@ -156,7 +165,7 @@ class Routing:
 
     def set_aside(self, flagged: Any) -> Any:
         """Return the records that are dead letters by condition, with the columns of all conditions."""
-        return flagged.where(_unless(len(self.drop), len(self.drop)))
+        return flagged.where(self.owed(len(self.sinks)))
 
     def check_keys(self, flagged: Any) -> None:
         """Refuse keys that are null or there twice, among the records that some external sink is owed.
@@ -178,14 +187,9 @@ class Routing:
         """
         from pyspark.sql import functions as fn
 
-        owed = fn.lit(False)
-        for name in names:
-            owed |= self._owed(name)
+        owed = " or ".join(self.owed(list(self.sinks).index(name)) for name in names) or "false"
         keys = flagged.where(owed).groupBy(fn.col(quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
         return list(keys.where(wrong).orderBy("key").limit(1).collect())
-
-    def _owed(self, name: str) -> Any:
-        return _unless(self.before_sinks + list(self.sinks).index(name), self.before_sinks)
 
     def _conditions(self) -> dict[str, str | None]:
         before: dict[str, str | None] = {f"drop[{reason!r}]": each for reason, each in self.drop.items()}
@@ -271,17 +275,12 @@ class Routing:
             raise InvalidInputError(field, condition, f"is {found}, not boolean", remedy)
 
 
-def _unless(number: int, before: int) -> Any:
-    """Return a column that is true where one condition holds, and none of the first ones.
+def _unless(number: int, before: int) -> str:
+    """Return what is true where one condition holds, and none of the first ones, in SQL.
 
     :param before: how many of the first.
     """
-    from pyspark.sql import functions as fn
-
-    holds = fn.col(f"{FLAG}{number}")
-    for earlier in range(before):
-        holds &= ~fn.col(f"{FLAG}{earlier}")
-    return holds
+    return f"({' and '.join([f'{FLAG}{number}', *(f'not {FLAG}{earlier}' for earlier in range(before))])})"
 
 
 def _holds(condition: str | None) -> Any:

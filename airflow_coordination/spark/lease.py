@@ -342,8 +342,9 @@ class PartitionLease:
     ) -> Acknowledgment:
         """Deliver every record to each sink whose condition holds for it, and account for all of them.
 
-        One pass over the records for each block, and one for all other sinks; where there are both, Spark keeps the
-        records meanwhile (``persist``). A record for which no condition holds is *unrouted*, which is fine.
+        One pass over the records for each block, in which Spark counts them, and one for all other sinks; where there
+        are both, Spark keeps the records meanwhile (``persist``). A record for which no condition holds is *unrouted*,
+        which is fine.
         Unless the result is positive, ``Complete`` and ``Close`` fail the partition, and :meth:`save` is refused; so it
         is when this raises, which takes its blocks back.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
@@ -523,7 +524,8 @@ def test_s13_input_that_differs_when_it_is_read_again_is_an_imbalance(
 ):
     """The block's rows are counted by the footers of its files, what it was owed by the pass."""
     monkeypatch.setattr(delivery, "_kept", lambda frame, several: nullcontext(frame))
-    sinks = {"some": Publish("some", where="r")} | ({"other": Journal(str(journal), where="r")} if other else {})
+    again = Journal(str(journal), where="r") if other else Publish("other", where="r")
+    sinks = {"some": Publish("some", where="r"), "other": again}
     done = deliver(once, sinks, check_keys=False)["done"]
     assert not done.positive
     assert done.problems == (
@@ -531,6 +533,59 @@ def test_s13_input_that_differs_when_it_is_read_again_is_an_imbalance(
         "same each time it is read?",
     )
     assert coordinator.partition("p").failures == 1
+
+
+def test_s13_one_block_is_read_once_so_that_no_input_differs(deliver, once, coordinator, published):
+    done = deliver(once, {"some": Publish("some", where="r")})["done"]
+    assert (done.positive, done.accounting.delivered, len(published("some"))) == (True, {"some": 1}, 1)
+    assert coordinator.partition("p").accounting == done.accounting
+
+
+@pytest.fixture
+def counting_jobs(run, spark):
+    """Deliver records in a tenure of its own; return the acknowledgment, and the stages of each Spark job of it."""
+
+    def counting_jobs(records, sinks, **more):
+        found: dict[str, object] = {}
+        group = f"jobs of {secrets.token_hex(4)}"
+
+        def main(spark, lease):
+            spark.sparkContext.setJobGroup(group, "a delivery")
+            found["done"] = lease.deliver(records, "k", sinks, **more)
+            return Complete()
+
+        run(main)
+        tracker = spark.sparkContext.statusTracker()
+        jobs = sorted(tracker.getJobIdsForGroup(group))
+        return found["done"], [len(tracker.getJobInfo(job).stageIds) for job in jobs]
+
+    return counting_jobs
+
+
+WRITE, READ = [1], [1, 2]
+"""The stages of the jobs. Counting is a shuffle, of which Spark's adaptive planner starts the first stage as a job. A
+block of ORC is read for its rows, too, because its footers are not."""
+PASSES = {
+    "a block": ({"all": Publish("all")}, {}, WRITE),
+    "a block with a condition": ({"some": Publish("some", where="k > 3")}, {"drop": {"two": "k = 2"}}, WRITE),
+    "some columns": ({"keys": Publish("keys", columns=("k",))}, {}, WRITE),
+    "two blocks": ({"low": Publish("low", where="k < 3"), "all": Publish("all")}, {}, WRITE + WRITE),
+    "no footers": ({"all": Publish("all", format="orc")}, {}, WRITE + READ + READ),
+    "one of two without": (
+        {"all": Publish("all"), "orc": Publish("orc", format="orc")},
+        {},
+        WRITE + WRITE + READ + READ,
+    ),
+    "five blocks": ({f"b{each}": Publish(f"b{each}", where=f"k = {each}") for each in range(5)}, {}, WRITE * 5 + READ),
+}
+
+
+@pytest.mark.parametrize(("sinks", "more", "stages"), PASSES.values(), ids=PASSES)
+def test_w4_what_is_counted_as_it_is_written_is_not_read_again(counting_jobs, spark, sinks, more, stages):
+    records = spark.range(0, 10, 1, 2).selectExpr("id as k", "'v' as v")
+    done, found = counting_jobs(records, sinks, **more)
+    assert (done.positive, done.accounting.read, done.accounting.imbalances()) == (True, 10, []), done.problems
+    assert found == stages
 
 
 @pytest.fixture

@@ -60,6 +60,17 @@ EXACT_BLOCKS = Accounting(
 )
 """Of the delivery into a block alone, whose tasks meet their faults while it is written and while it is counted."""
 
+KEPT = [number for number in range(800) if number % 10 != 3]
+ODDS, FIVES = ({each for each in KEPT if each % 2 == 1}, {each for each in KEPT if each % 5 == 0})
+OBSERVED = Accounting(
+    read=800,
+    delivered_everywhere=len(ODDS | FIVES),
+    dropped={"three": 80},
+    unrouted=len(KEPT) - len(ODDS | FIVES),
+    sinks={"odd": SinkCounts(len(ODDS), len(ODDS)), "fives": SinkCounts(len(FIVES), len(FIVES))},
+)
+"""Of deliveries into two blocks, whose writes count."""
+
 
 @pytest.fixture
 def database(postgres_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -112,6 +123,32 @@ def test_s13_counts_and_sinks_are_exact_whatever_executors_do(
     found = Counter((each["partition"], each["number"]) for each in documents())
     assert found == {(key, number): 1 for key in keys for number in INDEX}
     check_published(spark, task, keys)
+
+
+@pytest.mark.parametrize("runs", [1, pytest.param(10, marks=[pytest.mark.long, pytest.mark.timeout(6_000)])])
+def test_s13_what_writes_have_counted_is_exact_or_is_not_believed(
+    spark, task: Task, cluster: dict[str, str], tmp_path: Path, runs: int
+) -> None:
+    """Executors die, copies win, stages are repeated. Below a shuffle numbers are taken twice, and are refused."""
+    (log := tmp_path / "events").mkdir()
+    task.conf = cluster | SPECULATION | logging_events(log) | {"spark.task.maxFailures": "12"}
+    coordinator = task.coordinator()
+    kinds = ("no shuffle", "a shuffle below", "a shuffle above")
+    keys = [f"{kind} {run:02}" for run in range(runs) for kind in kinds]
+    coordinator.create_partitions(keys)
+    driver = task.start(str(Path(JOB).with_name("observed.py")), coordinator.get_next_partition(), max_leases=None)
+    assert driver.process.wait(timeout=60 + 450 * runs) == 0, driver.text()
+    check_faults(events := Events.of(log), keys)
+    for key in keys:
+        assert (task.signs / f"{key}.problems").read_text() == "", key
+        assert Accounting.from_json((task.signs / f"{key}.accounting").read_text()) == OBSERVED, key
+        assert coordinator.partition(key).accounting == OBSERVED, key
+        assert bool(events.repeated_stages(key)) == ("shuffle" in key and not key.startswith("no ")), key
+    counted_again = {each.stem for each in task.signs.glob("*.counted")}
+    assert counted_again == {key for key in keys if key.startswith("a shuffle above")}
+    for dataset, numbers in (("odd", ODDS), ("fives", FIVES)):
+        rows = read_completed(spark, store=task.store, source="flights", dataset=dataset).collect()
+        assert Counter((row.partition, row.number) for row in rows) == {(key, n): 1 for key in keys for n in numbers}
 
 
 def check_published(spark, task: Task, keys: list[str]) -> None:

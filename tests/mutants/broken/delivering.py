@@ -29,7 +29,51 @@ def _spoilt(test: str) -> Tested:
     return Tested(f"tests/integration/sinks/test_opensearch_faults.py::test_s13_{test}")
 
 
+def _seen(test: str) -> Tested:
+    return Tested(f"tests/unit/delivery/test_observing.py::test_{test}")
+
+
 MUTANTS = (
+    Mutant(
+        "what a write has seen is believed without its footers",
+        "delivery.observing",
+        "    if got != first.owed:\n",
+        "    if False:\n",
+        "S13: a stage that was repeated has counted its records twice, and the totals say so",
+        _seen("s13_a_task_that_counted_twice_or_not_at_all_is_not_believed"),
+    ),
+    Mutant(
+        "writes that have seen other records agree",
+        "delivery.observing",
+        "first is None or any(each != first for each in seen)",
+        "first is None",
+        "S13: a record changes sides between two blocks, is in neither, and counts as delivered",
+        _seen("s13_writes_that_have_seen_other_records_are_not_believed"),
+    ),
+    Mutant(
+        "formats without footers count by their writes",
+        "delivery.observing",
+        " and all(each.format in WITH_FOOTERS for each in blocks)",
+        "",
+        "S13: Spark's numbers are held against Spark's own",
+        _seen("w4_only_blocks_with_footers_count_by_their_writes"),
+    ),
+    Mutant(
+        "other sinks count by the write of a block",
+        "delivery.observing",
+        "return not routing.external and len(blocks)",
+        "return len(blocks)",
+        "S13: what a sink was owed is counted as if it had taken it",
+        _seen("w4_only_blocks_with_footers_count_by_their_writes"),
+    ),
+    Mutant(
+        "nothing seen is nothing read",
+        "delivery.observing",
+        "    if any(str(each) not in seen for each in _routes(routing)):\n        return None\n",
+        "    seen = {str(each): 0 for each in _routes(routing)} | dict(seen)\n",
+        "S13: Spark says nothing of a write, and its records count as none",
+        _seen("s13_nothing_seen_is_no_tally_and_no_record_is_one"),
+    ),
     Mutant(
         "a dropped record is owed",
         "delivery.counting",
