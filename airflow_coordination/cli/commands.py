@@ -31,7 +31,13 @@ from airflow_coordination.cli.subcommands import (
 )
 from airflow_coordination.cli.subcommands.acting import finish_actions
 from airflow_coordination.cli.subcommands.from_kcl import FAILOVER, import_kcl
-from airflow_coordination.cli.subcommands.looking import explain, print_accounting, print_advice, print_history
+from airflow_coordination.cli.subcommands.looking import (
+    explain,
+    print_accounting,
+    print_advice,
+    print_history,
+    print_slowest,
+)
 from airflow_coordination.cli.subcommands.metrics import metrics
 from airflow_coordination.cli.subcommands.one_source import print_audit, print_errors, print_source
 from airflow_coordination.cli.subcommands.overview import print_owners, print_shards, print_sources, print_workers
@@ -311,6 +317,12 @@ COMMANDS: Final = (
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),
+    Command(
+        "slowest",
+        "Which partitions took longest in the last day, those that are held among them",
+        print_slowest,
+        (SOURCE, PREFIX, _option("--limit", type=int, default=10, help="So many (default: 10)"), OUTPUT),
+    ),
     *map(_action, OFFERED),
     Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", acting.pause, _PAUSE),
     Command("resume", "Let a paused source go on", acting.resume, _OF_A_SOURCE),

@@ -23,6 +23,7 @@ from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import began, owners
 from airflow_coordination.monitoring.selection import listed
+from airflow_coordination.monitoring.slowest import Slow, slowest
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import Line, lines, summary
 from airflow_coordination.monitoring.throughput import lately
@@ -264,6 +265,30 @@ UNKNOWN = (
     "This store keeps no history: nobody knows how long partitions take. PostgreSQL and SQLite keep one, and DynamoDB "
     "with history_retention."
 )
+
+
+def print_slowest(context: CommandContext, args: Namespace) -> None:
+    """Print which partitions of a source took longest in the last day, and how that ended.
+
+    :raises InvalidInputError: for a limit below 1.
+    """
+    check_limit(args.limit)
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    held = owners(context.store, identifier_of(coordinator), HELD)
+    known = lately(coordinator, held.now)
+    if known is None:
+        say(UNKNOWN)
+        return
+    found = slowest(known, held.held, args.limit)
+    print_rows([_slow(each) for each in found], args.output)
+    if not known.whole:
+        say(f"More has ended in the last day than is read: this is since {known.since.isoformat(timespec='seconds')}.")
+
+
+def _slow(each: Slow) -> Row:
+    seconds = round(each.lasted.total_seconds(), 1)
+    ended = str(each.ended or "held")
+    return {"key": each.key, "took": span(each.lasted), "seconds": seconds, "ended": ended, "owner": each.owner}
 
 
 def print_advice(context: CommandContext, args: Namespace) -> None:
