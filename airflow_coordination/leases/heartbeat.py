@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from typing import Final
 
 from airflow_coordination.leases.lease import Lease, lease_time
 from airflow_coordination.values.errors import (
@@ -25,12 +27,78 @@ log = logging.getLogger(__name__)
 RENEW = "renew the lease"
 FEW_RENEWALS = 4
 """Of fewer in the time of a lease none is put off."""
+_NO_THREAD: Final = 0.2
+"""Seconds after which a thread is started once more that could not be started."""
 OnLost = Callable[[CoordinationError], object]
+
+
+class FirstRenewals:
+    """Waits in one thread for the first renewals of all leases of a driver; most leases are over before.
+
+    It asks no store. Whatever comes to its first renewal goes on in a thread of its own, so that a renewal that hangs
+    keeps no other lease from being renewed. The thread ends when nothing is waited for as it wakes.
+    """
+
+    def __init__(self) -> None:
+        self._due: dict[Heartbeat, float] = {}
+        self._changed = threading.Condition()
+        self._thread: threading.Thread | None = None
+        self._wakes, self._ends = 0.0, False
+
+    def add(self, heartbeat: Heartbeat, seconds: float) -> None:
+        """Begin a heartbeat's renewals in so many seconds.
+
+        :param seconds: until its first renewal.
+        :raises RuntimeError: when no thread can be started.
+        """
+        with self._changed:
+            due = time.monotonic() + seconds
+            if self._thread is None or not self._thread.is_alive():
+                thread = threading.Thread(target=self._run, name="renewals", daemon=True)
+                thread.start()  # it waits for the lock
+                self._thread, self._wakes = thread, due
+            elif due < self._wakes:
+                self._wakes = due
+                self._changed.notify()
+            self._due[heartbeat], self._ends = due, False
+
+    def forget(self, heartbeat: Heartbeat) -> None:
+        """Wait for a heartbeat no more; from here on nothing begins its renewals."""
+        with self._changed:
+            self._due.pop(heartbeat, None)
+
+    def end(self) -> None:
+        """End the thread if nothing is waited for: at the end of a drain."""
+        with self._changed:
+            self._ends = True
+            self._changed.notify()
+
+    def _run(self) -> None:
+        with self._changed:
+            while True:
+                self._changed.wait(max(self._wakes - time.monotonic(), 0))
+                for heartbeat in [each for each, due in self._due.items() if due <= time.monotonic()]:
+                    self._begin(heartbeat)
+                if self._due:
+                    self._wakes = min(self._due.values())
+                elif self._ends or time.monotonic() >= self._wakes:
+                    break
+            self._thread = None
+
+    def _begin(self, heartbeat: Heartbeat) -> None:
+        try:
+            heartbeat.begin()
+        except RuntimeError as error:  # there are too many threads just now
+            log.warning("A thread that renews a lease cannot be started, will try again: %s", error)
+            self._due[heartbeat] = time.monotonic() + _NO_THREAD
+        else:
+            del self._due[heartbeat]
 
 
 class Heartbeat:
     """Renews one lease every tenth of its timeout, in a thread of its own; then a second one watches the deadline.
 
+    With ``first`` the thread begins with the first renewal only.
     What the owner saves holds the lease as well, so that the renewal it comes before is put off, once: a renewal surely
     brings the news that another worker wants the lease.
     It stops, and calls ``on_lost`` once, when the store says the lease is over, when no renewal succeeds
@@ -42,6 +110,7 @@ class Heartbeat:
     :param on_lost: called in the heartbeat's thread with the reason; cancel the work there.
     :param settings: timers.
     :param progress: returns any value that changes when the work moves (Spark task counters); optional.
+    :param first: waits for the first renewal, for all leases of a driver; by default the own thread does.
     """
 
     def __init__(
@@ -53,14 +122,16 @@ class Heartbeat:
         progress: Callable[[], object] | None = None,
         clock: Clock | None = None,
         randomness: Randomness | None = None,
+        first: FirstRenewals | None = None,
     ) -> None:
         self._renew, self._lease, self._on_lost, self._settings = renew, lease, on_lost, settings
-        self._progress = progress
+        self._progress, self._first = progress, first
         self._process = os.getpid()
         self._clock, self._randomness = clock or SystemClock(), randomness or Randomness()
         self._stop = threading.Event()
         self._seen: object = None
         self._moved_at = self._clock.monotonic()
+        self._since = self._moved_at
         self._warned = False
         self.lost: CoordinationError | None = None
         """Why the lease was lost, ``None`` while it was not."""
@@ -71,8 +142,19 @@ class Heartbeat:
         )
 
     def __enter__(self) -> Heartbeat:
-        self._beats.start()
+        self._since = self._clock.monotonic()
+        if self._first is None:
+            self.begin()
+        else:
+            self._first.add(self, self._pause())
         return self
+
+    def begin(self) -> None:
+        """Start the thread that renews.
+
+        :raises RuntimeError: when it cannot be started.
+        """
+        self._beats.start()
 
     def __exit__(self, *_: object) -> None:
         self.stop()
@@ -82,6 +164,8 @@ class Heartbeat:
         if os.getpid() != self._process:
             return
         self._stop.set()
+        if self._first is not None:
+            self._first.forget(self)
         for thread in (self._beats, self._guards):  # in this order: the first starts the second
             if thread.is_alive() and threading.current_thread() is not thread:
                 thread.join(timeout=5)
@@ -128,9 +212,9 @@ class Heartbeat:
             self._lose(StoreUnavailableError(RENEW, f"{type(error).__name__}: {error}"))
 
     def _run(self) -> None:
-        """Renew until it is over. Whoever is done before the first renewal, as most are, has cost one thread."""
-        since = self._clock.monotonic()
-        if self._clock.wait(self._stop, self._pause()):
+        """Renew until it is over. Who is done before the first renewal, as most are, has cost one thread or none."""
+        since = self._since
+        if self._first is None and self._clock.wait(self._stop, self._pause()):
             return
         self._start_guard()
         while not self._clock.wait(self._stop, self._put_off(since)) and self.beat():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 
 import pytest
@@ -21,6 +22,11 @@ def published(spark, lease):
     return Complete()
 
 
+def over(thread: threading.Thread) -> bool:
+    thread.join(30)
+    return not thread.is_alive()
+
+
 @pytest.fixture
 def drained(spark, store: PartitionStore, output_root: str):
     """Drain so many partitions, and return what that cost."""
@@ -36,18 +42,18 @@ def drained(spark, store: PartitionStore, output_root: str):
     return drained
 
 
-def test_a_partition_is_five_calls_to_the_jvm_and_one_thread(drained) -> None:
+def test_a_partition_is_five_calls_to_the_jvm_and_no_thread(drained) -> None:
     few, more = drained(2), drained(7)
     calls = more.calls - few.calls
     del calls["release"]  # when Python collects its garbage
     assert calls == Counter({name: 5 * number for name, number in (MARKED + Counter(isStopped=1)).items()})
-    assert more.threads - few.threads == Counter(heartbeat=5)
+    assert more.threads == few.threads == Counter(pool=1, renewals=1)
 
 
 def test_publishing_one_file_starts_no_thread(drained) -> None:
-    """Beside the heartbeat there is the drain's own, which passes SIGTERM on (E5)."""
-    assert drained(2, published).threads["pool"] == 1
-    assert set(drained(2, published).threads) == {"heartbeat", "pool"}
+    """There are the drain's own: one waits for first renewals, one passes SIGTERM on (E5)."""
+    assert drained(2, published).threads == Counter(pool=1, renewals=1)
+    assert not [thread.name for thread in threading.enumerate() if thread.name == "renewals" and not over(thread)]
 
 
 def test_the_marks_are_gone_when_it_is_over(spark, drained) -> None:

@@ -17,6 +17,30 @@ def _beat(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
+        "one thread renews all leases of a driver",
+        _HEARTBEAT,
+        "        self._beats.start()\n",
+        "        self._beats.start() if self._first is None else self._run()\n",
+        "L6: a renewal that hangs keeps every other lease of its driver from being renewed",
+        _beat("test_l6_a_renewal_that_hangs_keeps_no_other_lease_of_its_driver_waiting"),
+    ),
+    Mutant(
+        "who waits for a late lease overlooks an early one",
+        _HEARTBEAT,
+        "                self._wakes = due\n                self._changed.notify()\n",
+        "                pass\n",
+        "L6: a lease runs out while the renewal of a longer one is waited for",
+        _beat("test_l6_a_lease_that_is_due_before_the_others_is_renewed_before_them"),
+    ),
+    Mutant(
+        "a thread that could not be started is forgotten",
+        _HEARTBEAT,
+        "            self._due[heartbeat] = time.monotonic() + _NO_THREAD\n",
+        "            del self._due[heartbeat]\n",
+        "L6: a lease is never renewed, and nobody watches its deadline",
+        _beat("test_l6_a_thread_that_cannot_be_started_is_tried_again"),
+    ),
+    Mutant(
         "supplier with a row",
         "protocol.side_writes",
         "    if holds_partitions(w.source):\n        yield TenureEnded()\n",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 
 import pytest
@@ -20,7 +21,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
     StoreUnavailableError,
 )
-from airflow_coordination.leases.heartbeat import Heartbeat
+from airflow_coordination.leases.heartbeat import FirstRenewals, Heartbeat
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore
@@ -200,6 +201,87 @@ def test_what_ends_before_its_first_renewal_has_cost_one_thread(held: Held, monk
             clock.advance(5)
     assert started[1:] == [f"heartbeat-{lease.fence}", f"deadline-{lease.fence}"]
     assert not [thread for thread in threading.enumerate() if thread.name in started]
+
+
+Renew = Callable[[Lease], Lease]
+SHORT, LONG = Settings(ownership_timeout=timedelta(seconds=10)), Settings()
+
+
+def beating(first: FirstRenewals, settings: Settings, renew: Renew, number: int = 1) -> Iterator[Heartbeat]:
+    """Yield the heartbeats of leases of one driver, whose time is the machine's."""
+    c = SourceCoordinator(InMemoryStore(), "flights", "host/dag/run/task/0/1", settings=settings)
+    c.create_partitions(f"lease {each}" for each in range(number))
+    for _ in range(number):
+        lease = c.get_next_partition()
+        assert lease is not None
+        yield Heartbeat(renew, lease, lambda error: None, settings, first=first)
+
+
+def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    names, start = [], threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: (names.append(thread.name), start(thread))[1])
+    return names
+
+
+def test_w7_leases_that_end_before_their_first_renewal_share_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, first = started(monkeypatch), FirstRenewals()
+    for each in beating(first, LONG, lambda lease: lease, 50):
+        with each:
+            pass
+    assert names == ["renewals"]
+    first.end()
+    for thread in threading.enumerate():
+        if thread.name == "renewals":
+            thread.join(30)
+            assert not thread.is_alive()  # it had nothing to wait for
+    for each in beating(first, LONG, lambda lease: lease):
+        with each:
+            assert names == ["renewals"] * 2
+
+
+def test_l6_a_renewal_that_hangs_keeps_no_other_lease_of_its_driver_waiting() -> None:
+    hangs, released, renewed = threading.Event(), threading.Event(), threading.Semaphore(0)
+
+    def renew(lease: Lease) -> Lease:
+        if lease.key == "lease 0":
+            hangs.set()
+            released.wait(60)
+        else:
+            renewed.release()
+        return lease
+
+    with ExitStack() as stack:
+        for each in beating(FirstRenewals(), SHORT, renew, 3):
+            stack.enter_context(each)
+        assert hangs.wait(30)
+        assert all(renewed.acquire(timeout=30) for _ in range(4))
+        released.set()
+
+
+def test_l6_a_lease_that_is_due_before_the_others_is_renewed_before_them() -> None:
+    first, renewed = FirstRenewals(), threading.Event()
+    [late] = beating(first, LONG, lambda lease: lease)
+    [early] = beating(first, SHORT, lambda lease: (renewed.set(), lease)[1])
+    with late, early:
+        assert renewed.wait(30)
+
+
+def test_l6_a_thread_that_cannot_be_started_is_tried_again(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    renewed, refused, start = threading.Event(), [], threading.Thread.start
+
+    def once(thread: threading.Thread) -> None:
+        if thread.name.startswith("heartbeat") and not refused:
+            refused.append(thread)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", once)
+    [beats] = beating(FirstRenewals(), SHORT, lambda lease: (renewed.set(), lease)[1])
+    with beats:
+        assert renewed.wait(30)
+    assert "A thread that renews a lease cannot be started, will try again: can't start new thread" in caplog.text
 
 
 def test_a_short_outage_loses_nothing(held: Held) -> None:
