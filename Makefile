@@ -62,7 +62,7 @@ servers:
 	@scripts/system_packages.sh java postgresql pgbouncer
 
 jars: .venv/ready servers
-	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws kafka opensearch spark-kafka $(if $(SHORT),,yarn)
+	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws kafka opensearch spark-kafka
 
 npm: .venv/ready
 	@$(BIN)/python scripts/npm_packages.py kinesis
@@ -93,6 +93,16 @@ test-system: engines ## Its part with a real Airflow: kill tasks, drivers and tr
 test-browser: .venv/ready ## Look at the board in a real Airflow with Debian's chromium (WRITE_PICTURES=folder keeps what it saw)
 	@scripts/system_packages.sh chromium postgresql
 	$(BIN)/python -m pytest -s tests/browser
+
+.work/compose/ready: requirements/compose.txt | .venv/ready
+	@$(BIN)/python -m venv --clear --without-pip .work/compose/venv
+	@VIRTUAL_ENV="$(CURDIR)/.work/compose/venv" $(BIN)/uv pip install --quiet --require-hashes -r requirements/compose.txt
+	@touch $@
+
+.PHONY: compose-check
+compose-check: .work/compose/ready ## Run docker-compose.yaml whole by podman, as root: the example DAG, the board, down and up again
+	@scripts/system_packages.sh java podman
+	@$(RUN) python scripts/compose_check.py
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed
@@ -204,7 +214,7 @@ format: .venv/ready ## Let ruff lay out the code
 
 .PHONY: lock
 lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
-	for name in uv dev bench iceberg docs; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
+	for name in uv dev bench iceberg docs compose; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	  --extra airflow --extra spark --extra postgres --extra amazon requirements/image.in pyproject.toml -o requirements/image.txt

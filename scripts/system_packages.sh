@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes sure that what pip cannot install is there: "java" (17 or 21), "postgresql" (its server's programs), "pgbouncer", "chromium".
-# usage: system_packages.sh [java] [postgresql] [pgbouncer] [chromium]
+# Makes sure that what pip cannot install is there: "java" (17 or 21), "postgresql" (its server's programs), "pgbouncer", "chromium", "podman".
+# usage: system_packages.sh [java] [postgresql] [pgbouncer] [chromium] [podman]
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 
@@ -14,6 +14,9 @@ has_postgresql() {
 has_pgbouncer() { command -v pgbouncer >/dev/null || [ -x /usr/sbin/pgbouncer ]; }
 
 has_chromium() { command -v chromium >/dev/null; }
+
+# What runs containers as root also where there is no systemd, and a Debian to build them upon.
+has_podman() { command -v podman >/dev/null && command -v runc >/dev/null && command -v debootstrap >/dev/null; }
 
 java_package() {
     for version in 17 21; do
@@ -50,6 +53,7 @@ for need in "${missing[@]}"; do
         postgresql) packages+=(postgresql) ;;
         pgbouncer) packages+=(pgbouncer) ;;
         chromium) packages+=(chromium) ;;
+        podman) packages+=(podman buildah runc netavark aardvark-dns iptables debootstrap) ;;
     esac
 done
 if ! $may_install; then

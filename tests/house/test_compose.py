@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from sqlalchemy.engine import make_url
 
+from scripts.compose_check import SERVICE_OF
 from tests.house.compose import (
     COMPOSE,
     DOCKERFILE,
@@ -65,6 +66,14 @@ def test_mounted_and_built_paths_are_in_the_repository():
     mounts = {mount.split(":")[0] for service in SERVICES.values() for mount in service.get("volumes", ())}
     assert [mount for mount in mounts if mount.startswith(".") and not (ROOT / mount).is_dir()] == []
     assert {mount for mount in mounts if not mount.startswith(".")} == COMPOSE["volumes"].keys()
+
+
+def test_every_image_that_is_not_ours_has_a_stand_in():
+    """So that `make compose-check` can start each service where no image can be had."""
+    file = (ROOT / "docker/stand-ins/Containerfile").read_text()
+    assert set(re.findall(r"^FROM \S+ AS (\w+)$", file, re.MULTILINE)) == {*SERVICE_OF, "drivers"}
+    stood_in = {SERVICES[service]["image"] for service in SERVICE_OF.values() if service}
+    assert stood_in == {service["image"] for service in SERVICES.values()} - {OURS}
 
 
 def test_our_volumes_belong_to_the_image_s_user():

@@ -25,7 +25,7 @@ MACHINE = re.compile(
         ]
     )
 )
-LOCKS = tuple(f"requirements/{name}.txt" for name in ("dev", "uv", "bench", "docs", "iceberg", "image"))
+LOCKS = tuple(f"requirements/{name}.txt" for name in ("dev", "uv", "bench", "compose", "docs", "iceberg", "image"))
 
 
 def test_no_file_names_a_registry_s_host_or_a_path_of_one_machine():
