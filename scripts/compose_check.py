@@ -220,7 +220,7 @@ def call(method: str, path: str, body: Any = None, token: str = "") -> Any:
 def board(token: str) -> dict[str, int]:
     """Return how many partitions of the source of flights are in each state, as the board tells."""
     stores = call("GET", "/coordination/api/v1/sources", token=token)["stores"]
-    [numbers] = [each["numbers"] for store in stores for each in store["sources"] if each["source"] == "flights"]
+    [numbers] = [each["numbers"] for store in stores for each in store["sources"] if each["name"] == "flights"]
     return {state: count for state, count in numbers["counts"].items() if count}
 
 

@@ -69,5 +69,5 @@ def airflow_commands() -> list[list[str]]:
 
 
 def _scripted(line: str) -> list[list[str]]:
-    parts = [part.split() for part in line.replace("$${HOSTNAME}", "here").split("&&")]
+    parts = [part.split() for part in line.split("&&")]
     return [part[1:] for part in parts if part[0] == "airflow"]
