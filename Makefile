@@ -102,7 +102,7 @@ test-browser: .venv/ready ## Look at the board in a real Airflow with Debian's c
 .PHONY: compose-check
 compose-check: .work/compose/ready ## Run docker-compose.yaml whole by podman, as root: the example DAG, the board, down and up again
 	@scripts/system_packages.sh java podman
-	@$(RUN) python scripts/compose_check.py
+	@$(RUN) python -m scripts.containers.compose_check
 
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed

@@ -12,7 +12,7 @@ import jsonschema
 import pytest
 from sqlalchemy.engine import make_url
 
-from scripts.compose_check import SERVICE_OF
+from scripts.containers.images import SERVICE_OF
 from tests.house.compose import (
     COMPOSE,
     DOCKERFILE,
