@@ -84,11 +84,15 @@ def call(method: str, path: str, body: Any = None, token: str = "") -> Any:
         return json.load(answer)
 
 
-def board(token: str) -> dict[str, int]:
-    """Return how many partitions of the source of flights are in each state, as the board tells."""
-    stores = call("GET", "/coordination/api/v1/sources", token=token)["stores"]
-    [numbers] = [each["numbers"] for store in stores for each in store["sources"] if each["name"] == "flights"]
-    return {state: count for state, count in numbers["counts"].items() if count}
+def board() -> dict[str, int]:
+    """Return how many partitions of the source of flights are in each state, once the board has counted them."""
+
+    def numbers() -> Any:
+        stores = call("GET", "/coordination/api/v1/sources", token=log_in())["stores"]
+        return next(each["numbers"] for store in stores for each in store["sources"] if each["name"] == "flights")
+
+    counts = wait_for(numbers, "the board has counted", lambda: logs("api-server"))["counts"]
+    return {state: count for state, count in counts.items() if count}
 
 
 def run_the_dag() -> str:
@@ -131,14 +135,14 @@ def main() -> None:
         say("the DAG is known")
         if (state := run_the_dag()) != "success":
             raise CheckError(f"the DAG run is {state}:\n{logs('scheduler')}")
-        before = board(log_in())
+        before = board()
         say(f"the board says {before}")
         if set(before) != {"COMPLETED"}:
             raise CheckError(f"not everything is completed: {before}")
         compose("down")
         say("down, and up again")
         up()
-        after = board(log_in())
+        after = board()
         state = call("GET", "/api/v2/dags/flights/dagRuns/check", token=log_in())["state"]
         say(f"the board says {after}, the DAG run is still there: {state}")
         if (after, state) != (before, "success"):
