@@ -62,7 +62,7 @@ servers:
 	@scripts/system_packages.sh java postgresql pgbouncer
 
 jars: .venv/ready servers
-	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws kafka opensearch spark-kafka
+	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws kafka opensearch spark-kafka $(if $(SHORT),,yarn)
 
 npm: .venv/ready
 	@$(BIN)/python scripts/npm_packages.py kinesis

@@ -77,9 +77,9 @@ MATRIX: Final[Mapping[Driver, Mapping[Opens, Route]]] = {
 MODES: Final = (
     Mode("local[*]", "client", Driver.WORKER, "`spark-submit`", ran=True),
     Mode("spark://", "client", Driver.WORKER, "`spark-submit`", ran=True),
-    Mode("yarn", "client", Driver.WORKER, "`spark-submit`"),
+    Mode("yarn", "client", Driver.WORKER, "`spark-submit`", ran=True),
     Mode("k8s://", "client", Driver.WORKER, "`spark-submit`"),
-    Mode("yarn", "cluster", Driver.YARN, "ResourceManager, or `spark-submit`"),
+    Mode("yarn", "cluster", Driver.YARN, "ResourceManager, or `spark-submit`", ran=True),
     Mode("k8s://", "cluster", Driver.KUBERNETES, "Kubernetes API, or `spark-submit`"),
     Mode("spark://", "cluster", Driver.STANDALONE, "the master's REST API", ran=True),
 )

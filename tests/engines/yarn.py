@@ -54,6 +54,19 @@ class Yarn:
         found = self._ask("apps")["apps"]
         return list(found["app"]) if found else []
 
+    def application(self, name: str) -> dict[str, Any]:
+        """Return one application."""
+        return dict(self._ask(f"apps/{name}")["app"])
+
+    def attempts(self, name: str) -> int:
+        """Return how many drivers an application has had."""
+        return len(self._ask(f"apps/{name}/appattempts")["appAttempts"]["appAttempt"])
+
+    def lose_the_host_of(self, process: psutil.Process) -> None:
+        """Kill the NodeManager that runs a process, and everything that it runs, as when its host is gone."""
+        [node] = [node for node in self.nodes if node.pid in {parent.pid for parent in process.parents()}]
+        _kill(node)
+
     def _ask(self, what: str) -> dict[str, Any]:
         with urllib.request.urlopen(f"{self.url}/ws/v1/cluster/{what}", timeout=60) as answer:
             return dict(json.load(answer))
