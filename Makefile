@@ -3,7 +3,7 @@ SHELL := /bin/bash
 # Images of Python like to set it. Then each of the tests' thousand processes would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-PYTHON ?= python3.11
+PYTHON ?=
 STORE ?=
 STREAMS ?=
 BIN := .venv/bin
@@ -214,7 +214,7 @@ format: .venv/ready ## Let ruff lay out the code
 
 .PHONY: lock
 lock: .venv/ready ## Pin requirements/*.in again; UPGRADE=--upgrade takes newer versions
-	for name in uv dev bench iceberg docs compose; do $(BIN)/uv pip compile --quiet $(UPGRADE) --python-version 3.11 --generate-hashes \
+	for name in uv dev bench iceberg docs compose; do $(BIN)/uv pip compile --quiet $(UPGRADE) --universal --python-version 3.11 --generate-hashes \
 	  --no-header --no-emit-index-url requirements/$$name.in -o requirements/$$name.txt || exit 1; done
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url \
 	  --extra airflow --extra spark --extra postgres --extra amazon requirements/image.in pyproject.toml -o requirements/image.txt

@@ -23,7 +23,6 @@ from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.spark.draining import Drained, drain
 from airflow_coordination.spark.upkeep import copy
-from airflow_coordination.systems.spark.no_session import NoSession
 from airflow_coordination.values.names import COPIES
 from tests.upkeep import DATASET, SOURCE, Dataset, lines
 
@@ -85,7 +84,7 @@ class Copying(Dataset):
 
     def work(self) -> Drained:
         """Make all copies that are asked for."""
-        return drain(copy, store=self.store, source=COPIED, spark=NoSession(), max_leases=None)
+        return drain(copy, store=self.store, source=COPIED, spark=None, max_leases=None)
 
     def copy_of(self, key: str) -> Partition:
         """Return the partition of a copy."""

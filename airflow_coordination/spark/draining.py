@@ -133,7 +133,8 @@ def drain(
     :param main: a function ``main(spark, lease)`` that returns an outcome, decorated or plain.
     :param store: a URL, a ``source_coordination`` mapping, or a store.
     :param source: the source's name.
-    :param spark: the session to work with.
+    :param spark: the session to work with; ``None`` for a function that needs none. Then no JVM is started, and its
+        blocks are Parquet.
     :param output_root: where blocks go; needed by ``lease.publish``.
     :param max_leases: how many partitions at most; ``None`` = until nothing is left.
     :param ownership_timeout: how long a lease lasts without renewal.
@@ -175,11 +176,7 @@ def drain(
         steal=steal,
         balance_interval=balance_interval,
     )
-    check_distributions()
-    share_python(spark)
-    root = normal_root(output_root) if output_root is not None else None
-    if root is not None:
-        check_output_root(spark, root)
+    root = _looked_at(spark, output_root)
     with opened(store) as opened_store:
         coordinator = SourceCoordinator(
             opened_store,
@@ -207,6 +204,17 @@ def drain(
             log.warning("Source %s is not drained: it was %s", shown(source), pause)
         drained = _summary(endings, why, left)
     return _returned(drained, on_stop)
+
+
+def _looked_at(spark: Any, output_root: str | os.PathLike[str] | None) -> str | None:
+    """Make sure that session and output root can be used; return the root, normalised."""
+    if spark is not None:
+        check_distributions()
+        share_python(spark)
+    root = normal_root(output_root) if output_root is not None else None
+    if root is not None:
+        check_output_root(spark, root)
+    return root
 
 
 def run_to_the_end(course: Course, coordinator: SourceCoordinator) -> tuple[list[Ended], Why, Outlook | None]:

@@ -19,6 +19,7 @@ from airflow_coordination.systems.spark.paths import load
 
 TYPED_FORMATS: Final = frozenset({"orc", "avro"})
 """Formats whose files hold types, other than Parquet, which is read without Spark."""
+_PARQUET: Final = "Write Parquet, without times in the names of directories, or give the drain a Spark session"
 _COLUMNS: Final = 100
 """Columns in one expression: Spark's planner nests them, and its stack ends."""
 
@@ -31,8 +32,12 @@ def measured(
     :param options: of the block.
     :param schema: the one that was told: then every column is read, and a value that is not of it is an error.
     :param paths: of the files, in ``directory``.
-    :raises OutputError: when the files do not give back rows of the schema that was told.
+    :raises OutputError: when the files do not give back rows of the schema that was told, or it takes a session to tell
+        what they hold, and there is none.
     """
+    if spark is None and (file_format != "parquet" or times_in(paths, schema)):
+        problem = f"holds {file_format} that only Spark can describe"
+        raise OutputError("publish without Spark", directory, problem, _PARQUET)
     zone = _zone(spark, options) if times_in(paths, schema) else None
     if file_format == "parquet":
         return Measured(None, zone=zone)

@@ -32,7 +32,7 @@ from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.systems.sink import SinkNotReadyError
 from airflow_coordination.systems.spark.error_text import MAX_ERROR, error_text, stack_text
-from airflow_coordination.systems.spark.jobs import SparkJobs
+from airflow_coordination.systems.spark.jobs import jobs_of
 from airflow_coordination.systems.spark.session import has_jvm, note_on_locale, usable
 from airflow_coordination.values.errors import (
     BranchError,
@@ -59,7 +59,7 @@ _NO_SESSION = "Look in the driver's log for why it ended, and leave spark.stop()
 class DriverContext:
     """The things that all tenures of a driver share.
 
-    :param spark: the session.
+    :param spark: the session; ``None`` where the function needs none.
     :param coordinator: the source's coordinator.
     :param output_root: the directory of all blocks, normalised; ``None`` if nothing is published.
     :param report: told what happens.
@@ -155,7 +155,7 @@ class _Tenure:
         self._over: Ended | None = None
         self._ending = threading.Lock()
         lease.chain.heeds = driver.heeds
-        self._jobs = SparkJobs(driver.spark, lease.fence, alone=driver.alone, pooled=driver.pooled)
+        self._jobs = jobs_of(driver.spark, lease.fence, alone=driver.alone, pooled=driver.pooled)
         stuck = self._stuck if driver.on_stuck else None
         self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
         self._heartbeat = Heartbeat(

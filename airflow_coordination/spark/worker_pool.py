@@ -111,6 +111,8 @@ def member_thread(spark: Any, place: int, work: Callable[[], object]) -> threadi
 
     :param place: which of the pool's places it has; names its scheduler pool where Spark shares executors fairly.
     """
+    if spark is None:
+        return threading.Thread(target=work, name=f"lease-{place}", daemon=True)
     from pyspark import InheritableThread
 
     context = context_of(spark)

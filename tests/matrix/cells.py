@@ -31,7 +31,7 @@ class Cell:
     :param spark: of pyspark.
     :param client: of pyspark-client; another one than pyspark's is installed before it, as docs/how-to/install.md says.
     :param lowest: whether each requirement of ours is as old as we allow.
-    :param whole: whether the unit suite and the board are tried, too.
+    :param whole: whether unit tests and the board are tried, too.
     """
 
     name: str

@@ -41,14 +41,13 @@ def run(context: CommandContext, args: Namespace) -> int:
     """Make the copies that were asked for, in this process and without Spark; return 1 if one failed."""
     from airflow_coordination.spark.draining import drain  # imports what drivers need, which few commands do
     from airflow_coordination.spark.upkeep import copy
-    from airflow_coordination.systems.spark.no_session import NoSession
 
     context.coordinator(args.source, args.partition_prefix)
     done = drain(
         copy,
         store=context.store,
         source=f"{COPIES}{args.source}",
-        spark=NoSession(),
+        spark=None,
         max_leases=args.max_copies,
         partition_prefix=args.partition_prefix,
     )

@@ -158,11 +158,15 @@ def context_of(spark: Any) -> Any | None:
 def check_output_root(spark: Any, output_root: str) -> None:
     """Make sure that Spark writes where this process looks: on the same file system, in the same object store.
 
+    Without a session this process alone writes.
+
     :raises SettingsError: naming both and the remedy; also for a name that Spark's locale does not have.
     :raises DeploymentError: when this process cannot write there.
     :raises OutputError: when this process has no client for the object store.
     """
     check_writable(output_root)
+    if spark is None:
+        return
     context = context_of(spark)
     if context is None:
         _check_shared(spark, output_root)
@@ -239,7 +243,9 @@ def note_on_locale(spark: Any, partition: Partition) -> str:
 
 
 def usable(spark: Any) -> bool:
-    """Return whether a session still has a JVM, or a Spark Connect server, that works."""
+    """Return whether a session still has a JVM, or a Spark Connect server, that works; who has none needs none."""
+    if spark is None:
+        return True
     context = context_of(spark)
     if context is None:
         return connect.answers(spark)

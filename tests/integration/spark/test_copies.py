@@ -14,7 +14,6 @@ from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.spark import Complete, drain, read_completed
 from airflow_coordination.spark.upkeep import copy
 from airflow_coordination.systems.objects.storage import OutputError
-from airflow_coordination.systems.spark.no_session import NoSession
 
 MONTH = "2013-01/P1M"
 
@@ -47,7 +46,7 @@ def test_a_tier_gives_the_rows_of_the_published_place(spark, store, output_root,
     copies.create_partitions([PartitionIdentifier(work.key, work.to_payload())])
     with pytest.raises(OutputError, match="has no copy of 2013-01-01/2013-01-02"):
         read_completed(spark, store=store, source="s", dataset="d", tier="archive")
-    done = drain(copy, store=store, source="~copies/s", spark=NoSession())
+    done = drain(copy, store=store, source="~copies/s", spark=None)
     assert done.completed == 1, done.errors
 
     published = read_completed(spark, store=store, source="s", dataset="d")

@@ -12,7 +12,7 @@ import pytest
 
 from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases import Outcome, Settings, SourceCoordinator
-from airflow_coordination.spark import Complete, GiveUp, draining, one_by_one, tenure, worker_pool
+from airflow_coordination.spark import Complete, GiveUp
 from airflow_coordination.spark.application import _exit_code
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.spark.tenure import DriverContext, Ended
@@ -22,15 +22,6 @@ from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.testing.forwarding import ForwardingStore
 
 LEASE = timedelta(seconds=0.5)
-
-
-class NoJobs:
-    """In the place of Spark's jobs: there are none."""
-
-    def __init__(self, *_, **__):
-        self.progress = lambda: None
-
-    mark = unmark = cancel = lambda *_: None
 
 
 class BusyStore(ForwardingStore):
@@ -43,15 +34,7 @@ class BusyStore(ForwardingStore):
 
 
 @pytest.fixture(autouse=True)
-def no_spark(monkeypatch):
-    monkeypatch.setattr(draining, "check_distributions", lambda: None)
-    monkeypatch.setattr(tenure, "SparkJobs", NoJobs)
-    monkeypatch.setattr(worker_pool, "check_threads", lambda _: None)
-    monkeypatch.setattr(
-        worker_pool, "member_thread", lambda spark, place, work: threading.Thread(target=work, name=f"lease-{place}")
-    )
-    for module in (one_by_one, tenure, worker_pool):
-        monkeypatch.setattr(module, "usable", lambda _: True)
+def impatient(monkeypatch):
     monkeypatch.setattr("airflow_coordination.spark.interruption.GRACE", 0.1)
     monkeypatch.setattr("airflow_coordination.spark.interruption.CANCEL_AGAIN", 0.05)
 
@@ -71,7 +54,7 @@ def store():
 @pytest.fixture
 def drained(store):
     def run(main, **more):
-        given = {"source": "flights", "spark": SimpleNamespace(), "max_leases": None, "ownership_timeout": LEASE}
+        given = {"source": "flights", "spark": None, "max_leases": None, "ownership_timeout": LEASE}
         return drain(main, store=store, **given, **more)
 
     return run
@@ -139,7 +122,7 @@ def in_process(store):
         kept = SimpleNamespace(set=lambda name, value: run.kept.append(value))
         memory = TaskMemory({"task_state_store": kept})
         reports = InProcessReports({"ti": ti, "task": SimpleNamespace(outlets=[])}, memory, lease)
-        driver = DriverContext(spark=SimpleNamespace(), coordinator=coordinator, report=reports)
+        driver = DriverContext(spark=None, coordinator=coordinator, report=reports)
         stop = work_in_process(main, driver, [lease], places=1, most=4, max_runtime=None, killed=lambda: False)
         try:
             reports.conclude(coordinator, stop)

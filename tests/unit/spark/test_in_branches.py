@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,11 +12,10 @@ from airflow_coordination.duties.branches.selection import Selection
 from airflow_coordination.duties.branches.showing import publish, roll_back
 from airflow_coordination.follow_ups import DeleteObjects
 from airflow_coordination.leases import Block
-from airflow_coordination.spark import Complete, draining, one_by_one, tenure
+from airflow_coordination.spark import Complete
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores import open_store
 from tests.backfills import Month
-from tests.unit.spark.test_intervals import NoJobs
 
 WHO = ("ana", "late data")
 ALL = Selection(everything=True)
@@ -25,19 +23,13 @@ ALL = Selection(everything=True)
 
 @pytest.fixture
 def month(monkeypatch, tmp_path):
-    monkeypatch.setattr(draining, "check_distributions", lambda: None)
-    monkeypatch.setattr(tenure, "SparkJobs", NoJobs)
-    monkeypatch.setattr(tenure, "note_on_locale", lambda *_: "")
-    for module in (one_by_one, tenure):
-        monkeypatch.setattr(module, "usable", lambda _: True)
-    monkeypatch.setattr(draining, "check_output_root", lambda *_: None)
     month = Month(open_store("memory://"), tmp_path / "out")
     month.filled(1)
     return month
 
 
 def run(month: Month, function: Callable[[Any, Any], Any]) -> Any:
-    drain(function, store=month.store, source="flights", output_root=str(month.root), spark=SimpleNamespace())
+    drain(function, store=month.store, source="flights", output_root=str(month.root), spark=None)
     return month.c.partition("2013-01-01")
 
 

@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from types import SimpleNamespace
 
 import pytest
 
 from airflow_coordination.leases import Block, SourceCoordinator
 from airflow_coordination.planning.intervals import Interval
-from airflow_coordination.spark import Close, Complete, draining, one_by_one, tenure
+from airflow_coordination.spark import Close, Complete
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores import open_store
 
 
-class NoJobs:
-    """In the place of Spark's jobs: there are none."""
-
-    def __init__(self, *_, **__):
-        self.progress = lambda: None
-
-    mark = unmark = cancel = lambda *_: None
-
-
 @pytest.fixture
 def one(monkeypatch):
-    monkeypatch.setattr(draining, "check_distributions", lambda: None)
-    monkeypatch.setattr(tenure, "SparkJobs", NoJobs)
-    for module in (one_by_one, tenure):
-        monkeypatch.setattr(module, "usable", lambda _: True)
     coordinator = SourceCoordinator(open_store("memory://"), "s", "a person")
     for key in ("2013-01", "2013-02", "2013-03"):
         coordinator.create_partitions([key])
@@ -46,7 +32,7 @@ def test_what_a_function_returns_says_it(one, ended) -> None:
         lambda _, lease: ended(interval=f"{lease.partition.key}/P1M"),
         store=one.store,
         source="s",
-        spark=SimpleNamespace(),
+        spark=None,
         max_leases=None,
     )
     found = {head.key: str(Interval(head.interval_start, head.interval_end)) for head in one.store.heads("s|PARTITION")}
@@ -58,7 +44,7 @@ def test_what_a_function_returns_says_it(one, ended) -> None:
 
 
 def test_a_wrong_one_fails_the_partition_by_name_and_publishes_nothing(one) -> None:
-    drain(lambda _, lease: Complete(interval=lease.partition.key), store=one.store, source="s", spark=SimpleNamespace())
+    drain(lambda _, lease: Complete(interval=lease.partition.key), store=one.store, source="s", spark=None)
     assert one.store.heads("s|PARTITION") == []
     assert "interval" in one.partition("2013-01").last_error
     assert "has no slash" in one.partition("2013-01").last_error

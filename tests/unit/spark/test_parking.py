@@ -5,34 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from airflow_coordination.follow_ups import FollowUpRights, follow_up_all
 from airflow_coordination.leases import PartitionStatus, Settings, SourceCoordinator
-from airflow_coordination.spark import CallUrl, Close, Complete, DeleteObjects, draining, one_by_one, tenure
+from airflow_coordination.spark import CallUrl, Close, Complete, DeleteObjects
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.http import call as url
 from airflow_coordination.testing.forwarding import ForwardingStore
-
-
-class NoJobs:
-    """In the place of Spark's jobs: there are none."""
-
-    def __init__(self, *_, **__):
-        self.progress = lambda: None
-
-    mark = unmark = cancel = lambda *_: None
-
-
-@pytest.fixture(autouse=True)
-def no_spark(monkeypatch):
-    monkeypatch.setattr(draining, "check_distributions", lambda: None)
-    monkeypatch.setattr(tenure, "SparkJobs", NoJobs)
-    for module in (one_by_one, tenure):
-        monkeypatch.setattr(module, "usable", lambda _: True)
 
 
 @pytest.fixture
@@ -46,7 +28,7 @@ def one():
 def run(one):
     def run(main, most=1, store=None):
         settings = Settings(max_failures=most)
-        return drain(main, store=store or one.store, source="s", spark=SimpleNamespace(), settings=settings)
+        return drain(main, store=store or one.store, source="s", spark=None, settings=settings)
 
     return run
 

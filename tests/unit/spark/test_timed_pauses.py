@@ -19,7 +19,6 @@ from airflow_coordination.stores import open_store
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.submission.lease_choice import LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory
-from airflow_coordination.systems.spark.no_session import NoSession
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.settings import Balancing
 
@@ -36,7 +35,6 @@ class TaskStateStore(dict):
 @pytest.fixture(autouse=True)
 def this_process_lives_on(monkeypatch) -> None:
     monkeypatch.setattr(draining, "_stopped", threading.Event())
-    monkeypatch.setattr(draining, "check_distributions", lambda: None)
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -52,7 +50,7 @@ def drained(flights: SourceCoordinator, **more) -> Drained:
     def done(spark, lease) -> Complete:
         return Complete()
 
-    return drain(done, store=flights.store, source="flights", spark=NoSession(), max_leases=None, **more)
+    return drain(done, store=flights.store, source="flights", spark=None, max_leases=None, **more)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -71,7 +69,7 @@ def test_a_drain_that_meets_a_short_pause_at_work_goes_on_after_it(flights, shap
             flights.pausing.pause("watchLosses", "5 of 8 leases are late", lasts=HOLD)
         return Complete()
 
-    done = drain(held, store=flights.store, source="flights", spark=NoSession(), max_leases=None, **shape)
+    done = drain(held, store=flights.store, source="flights", spark=None, max_leases=None, **shape)
     assert done.completed == 3
 
 
