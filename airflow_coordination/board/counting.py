@@ -13,6 +13,9 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
+from airflow_coordination.monitoring.counts import Counts, counted
+from airflow_coordination.monitoring.needs import Need, needs_of, said_of, trouble_of
+from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
@@ -23,6 +26,9 @@ SHARE: Final = 4
 """And so many times as long as counting all of its store takes: a store is counted a quarter of the time at most."""
 PATIENCE: Final = 0.4
 """Seconds for which a look waits for what is being counted; then it shows what is known."""
+HELD: Final = 400
+PARKED: Final = 400
+"""The most leases and parked partitions that are looked at beside a count, of a source that has some."""
 _AT_ONCE: Final = 2
 
 
@@ -30,6 +36,10 @@ _AT_ONCE: Final = 2
 class Counted:
     """A source in numbers.
 
+    :param in_words: the counts, each partition in one word.
+    :param needs: what only a person can move.
+    :param owners: how many owners hold something; of more leases than are looked at those of the first.
+    :param all_owners: whether all leases were looked at.
     :param now: the store's clock then.
     :param at: this server's clock then: how old the numbers are is known by it alone.
     :param began: the same by a clock that nobody sets, in seconds.
@@ -38,21 +48,50 @@ class Counted:
 
     counts: Mapping[PartitionStatus, int]
     outlook: Outlook
+    in_words: Counts
+    needs: tuple[Need, ...]
+    owners: int
+    all_owners: bool
     now: datetime
     at: datetime
     began: float
     took: float
 
+    @property
+    def trouble(self) -> str | None:
+        """The worst of what is wrong with it."""
+        return trouble_of(self.in_words, self.needs)
+
+    @property
+    def said(self) -> str | None:
+        """What is wrong with it, and what happens by itself."""
+        return said_of(self.in_words, self.needs, self.outlook.pause)
+
 
 def count(store: PartitionStore, source: str) -> Counted:
-    """Count a source now.
+    """Count a source now, and look at what it has parked, and at what is held.
 
     :param source: its stored identifier.
     :raises CoordinationError: when the store does not answer.
     """
     began = monotonic()
     counts, outlook, now = store.counts(source), store.outlook(source), store.now()
-    return Counted(counts, outlook, now, datetime.now(UTC), began, monotonic() - began)
+    words = counted(counts, outlook)
+    held = owners(store, source, HELD) if counts[PartitionStatus.ASSIGNED] else None
+    parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True) if words.parked else ()
+    leases = held.held if held else ()
+    return Counted(
+        counts=counts,
+        outlook=outlook,
+        in_words=words,
+        needs=tuple(needs_of(words, outlook.pause, leases, parked)),
+        owners=len({each.owner for each in leases}),
+        all_owners=held is None or held.after is None,
+        now=now,
+        at=datetime.now(UTC),
+        began=began,
+        took=monotonic() - began,
+    )
 
 
 _Source = tuple[PartitionStore, str]

@@ -40,8 +40,31 @@ class Numbers(BaseModel):
     counted_at: datetime
 
 
+class NeedView(BaseModel):
+    """One thing that only a person can move: :class:`~airflow_coordination.monitoring.needs.Need`.
+
+    ``what`` follows or is followed by the source's name, as ``kind`` says; ``since`` is by the store's clock, ``now``
+    the same clock when it was looked at.
+    """
+
+    store: str
+    source: str
+    name: str
+    kind: str
+    number: int
+    what: str
+    more: str
+    since: datetime | None
+    owner: str | None
+    now: datetime
+
+
 class SourceView(BaseModel):
-    """A source; ``numbers`` are absent as long as it was never counted, which is being done then."""
+    """A source; ``numbers`` are absent as long as it was never counted, which is being done then.
+
+    ``trouble`` is the worst of what is wrong with it, absent where it is well, and ``said`` says it in sentences.
+    ``owners`` is how many hold something; ``all_owners`` is false where more leases are held than were looked at.
+    """
 
     store: str
     source: str
@@ -50,6 +73,10 @@ class SourceView(BaseModel):
     dags: list[str]
     may_act: bool
     numbers: Numbers | None
+    trouble: str | None = None
+    said: str | None = None
+    owners: int | None = None
+    all_owners: bool = True
 
 
 class StoreView(BaseModel):
@@ -64,9 +91,15 @@ class StoreView(BaseModel):
 
 
 class Overview(BaseModel):
-    """All stores; ``duties``: whether the user may also see what happens by itself in them."""
+    """All stores; ``duties``: whether the user may also see what happens by itself in them.
+
+    ``needs`` is what only a person can move, and ``order`` are all sources, each as its store and its identifier: those
+    with the worst trouble first, then by what is left to do.
+    """
 
     stores: list[StoreView]
+    needs: list[NeedView] = []
+    order: list[tuple[str, str]] = []
     duties: bool = False
 
 

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final, Generic, TypeVar
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.counting import COUNTER
-from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, StoreView
+from airflow_coordination.board.models import (
+    NeedView,
+    Overview,
+    OwnersPage,
+    PartitionPage,
+    PartitionView,
+    SourceView,
+    StoreView,
+)
 from airflow_coordination.board.showing.notes import view_for
 from airflow_coordination.board.source_models import SourceAccounting, Tile, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, grace_at, opened
-from airflow_coordination.board.views import count_views, holding_view, offers, partition_view, row, source_view
+from airflow_coordination.board.views import (
+    count_views,
+    holding_view,
+    need_views,
+    offers,
+    partition_view,
+    row,
+    source_view,
+)
 from airflow_coordination.board.visibility import (
     NotVisibleError,
     coordinator_of,
@@ -23,6 +39,7 @@ from airflow_coordination.board.visibility import (
 )
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
+from airflow_coordination.monitoring.needs import TROUBLES
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.selection import Filter, listed
 from airflow_coordination.monitoring.states import state_of
@@ -31,7 +48,7 @@ from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.names import check_key, split_source
+from airflow_coordination.values.names import UPKEEP, check_key, split_source
 from airflow_coordination.values.settings import Settings
 
 ROWS: Final = 1_950
@@ -56,8 +73,24 @@ def overview(user: BaseUser, dag: str | None) -> Overview:
 
     :param dag: only sources that this DAG has registered.
     """
-    stores = [_store_view(user, connection, dag) for connection in connections()]
-    return Overview(stores=stores, duties=sees_all(user))
+    found = [_store_view(user, connection, dag) for connection in connections()]
+    stores = [store for store, _ in found]
+    needs = sorted((need for _, theirs in found for need in theirs), key=_urgency)
+    order = sorted((source for store in stores for source in store.sources), key=_worst_first)
+    placed = [(each.store, each.source) for each in order]
+    return Overview(stores=stores, duties=sees_all(user), needs=needs, order=placed)
+
+
+def _urgency(need: NeedView) -> tuple[int, int, str, str]:
+    return TROUBLES.index(need.kind), -need.number, need.store, need.source
+
+
+def _worst_first(source: SourceView) -> tuple[bool, int, int, str, str]:
+    """Return what sources are ordered by: work that nobody supplies last, then by trouble, then by what is left."""
+    words = source.numbers.in_words if source.numbers else None
+    left = sum(asdict(words).values()) - words.completed if words else 0
+    rank = TROUBLES.index(source.trouble) if source.trouble else len(TROUBLES)
+    return source.name.startswith(UPKEEP), rank, -left, source.name, source.store
 
 
 def page(
@@ -134,12 +167,13 @@ def holdings(user: BaseUser, connection: str, source: str, after: str | None, li
         return Read(OwnersPage(held=[holding_view(each, view) for each in found.held], after=found.after), found.now)
 
 
-def _store_view(user: BaseUser, connection: str, dag: str | None) -> StoreView:
+def _store_view(user: BaseUser, connection: str, dag: str | None) -> tuple[StoreView, list[NeedView]]:
     try:
         with opened(connection) as store:
             seen = [each for each in visible_sources(user, store) if dag is None or dag in each.dags]
             counted = COUNTER.latest(store, [each.identifier for each in seen])
             shown = [source_view(connection, each, counted.get(each.identifier)) for each in seen]
-            return StoreView(connection=connection, sources=shown)
+            needs = [need for each in shown for need in need_views(each, counted.get(each.source))]
+            return StoreView(connection=connection, sources=shown), needs
     except StoreDoesNotAnswerError as error:
-        return StoreView(connection=connection, problem=str(error))
+        return StoreView(connection=connection, problem=str(error)), []

@@ -14,6 +14,7 @@ from airflow_coordination.board.models import (
     ExplanationView,
     HeadView,
     HoldingView,
+    NeedView,
     Numbers,
     Offer,
     PartitionRow,
@@ -28,7 +29,6 @@ from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.explaining.wording import UNREADABLE, records_told
 from airflow_coordination.monitoring.acting import offered
-from airflow_coordination.monitoring.counts import counted as summed_up
 from airflow_coordination.monitoring.owners import NO_GRACE, Holding
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import lines, summary
@@ -56,14 +56,26 @@ def source_view(connection: str, seen: VisibleSource, counted: Counted | None) -
         dags=sorted(seen.dags),
         may_act=seen.may_act,
         numbers=_numbers(counted) if counted else None,
+        trouble=counted.trouble if counted else None,
+        said=counted.said if counted else None,
+        owners=counted.owners if counted else None,
+        all_owners=counted.all_owners if counted else True,
     )
+
+
+def need_views(source: SourceView, counted: Counted | None) -> list[NeedView]:
+    """Return what only a person can move in a source that the user sees."""
+    if counted is None:
+        return []
+    where = {"store": source.store, "source": source.source, "name": source.name, "now": counted.now}
+    return [NeedView.model_validate({**where, **asdict(need)}) for need in counted.needs]
 
 
 def _numbers(counted: Counted) -> Numbers:
     outlook = counted.outlook
     return Numbers(
         counts={State(state): count for state, count in by_state(counted.counts, outlook).items()},
-        in_words=summed_up(counted.counts, outlook),
+        in_words=counted.in_words,
         claimable=outlook.claimable,
         overdue=outlook.overdue,
         next_due=outlook.next_due,

@@ -9,14 +9,17 @@ from typing import Any, Final
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.fence import Fence, Owner, TaskInstance
+from airflow_coordination.values.fence import LEASE_FACT, RENEWAL_FACT, Fence, Owner, TaskInstance
 from airflow_coordination.values.names import check_key, check_limit
 from airflow_coordination.values.status import PartitionStatus
 
 MOST_HELD: Final = 2_000
 """The most leases looked at for the oldest of a source, by key; and those of one request."""
 _AT_ONCE: Final = 400
+_YEAR: Final = 365 * 86_400_000
 NO_GRACE: Final = timedelta(0)
+MISSED: Final = 3
+"""An owner that has missed so many renewals is silent, however long its lease still lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +37,9 @@ class Holding:
     :param facts: what the owner's driver has said of itself: ``application`` and ``url`` of its Spark application.
     :param branch: that it runs in, ``None`` for none.
     :param late: whether the owner has not renewed in time, and the lease is in grace: others get it at its end.
+    :param sign_at: when the owner gave a sign of life last: it wrote, or renewed the lease; ``None`` where its driver
+        has not said how long its leases last.
+    :param silent: whether it has missed :data:`MISSED` renewals since, while the lease lasts.
     :param left: how long that is from now on; not above zero for a lease that has ended and that nobody has taken yet.
     """
 
@@ -48,6 +54,8 @@ class Holding:
     facts: Mapping[str, Any]
     branch: int | None = None
     late: bool = False
+    sign_at: datetime | None = None
+    silent: bool = False
 
     @property
     def task(self) -> TaskInstance | None:
@@ -117,6 +125,7 @@ def held_for(store: PartitionStore, source: str) -> timedelta:
 
 def _holding(partition: Partition, now: datetime, grace: timedelta) -> Holding:
     ends = partition.ownership_timeout
+    sign, renewal = _last_sign(partition)
     return Holding(
         key=partition.key,
         owner=partition.owner or "",
@@ -129,7 +138,24 @@ def _holding(partition: Partition, now: datetime, grace: timedelta) -> Holding:
         facts=partition.owner_facts,
         branch=partition.branch,
         late=partition.is_late(grace, now),
+        sign_at=sign,
+        silent=sign is not None and ends is not None and ends > now > sign + MISSED * renewal,
     )
+
+
+def _last_sign(partition: Partition) -> tuple[datetime | None, timedelta]:
+    """Return when the owner wrote or renewed last, and how often it renews; by what its driver says of its leases."""
+    ends, facts = partition.ownership_timeout, partition.owner_facts
+    lease, renewal = _length(facts.get(LEASE_FACT)), _length(facts.get(RENEWAL_FACT))
+    if ends is None or lease is None or renewal is None:
+        return None, NO_GRACE
+    renewed = ends - lease
+    return max(renewed, partition.updated_at or renewed), renewal
+
+
+def _length(said: object) -> timedelta | None:
+    """Return milliseconds that a driver has said; other software may have written anything there."""
+    return timedelta(milliseconds=said) if isinstance(said, int) and 0 < said < _YEAR else None
 
 
 def began(partition: Partition) -> datetime | None:

@@ -208,10 +208,9 @@ def log_in(page: Page, name: str) -> None:
     expect(page.get_by_role("button", name="Browse")).to_be_visible()
 
 
-def in_sight(card: Locator) -> Locator:
-    """Scroll to the card of a source: what it says beyond its counts is read once it is seen."""
-    card.scroll_into_view_if_needed()
-    return card
+def row_of(page: Page, name: str) -> Locator:
+    """Return the line of numbers of a source on the first page."""
+    return page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
 
 
 def keep(page: Page, name: str) -> None:

@@ -11,10 +11,11 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from airflow_coordination.leases import SourceCoordinator
-from tests.browser.conftest import CHROMIUM, ERROR, in_sight, keep, logged_in, remembered
+from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in, remembered, row_of
 from tests.system.harness import START_UP, wait_for
 
 pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+SALES = "{}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION"
 FLIGHTS = "{}/plugin/partitions?store=coordination_default&source=flights%7CPARTITION"
 
 
@@ -28,10 +29,11 @@ def page(browser: Browser, address: str) -> Iterator[Page]:
 def test_a_parked_partitions_error_is_four_clicks_away(page: Page) -> None:
     page.get_by_role("button", name="Browse").click()
     page.get_by_role("menuitem", name="Partitions").click()
-    expect(page.get_by_text("PARKED 1").first).to_be_visible()
+    parked = row_of(page, "flights").get_by_role("link", name="1 parked", exact=True)
+    expect(parked).to_be_visible()
     expect(page.get_by_text("The store of connection gone does not answer.")).to_be_visible()
     keep(page, "overview")
-    page.get_by_text("PARKED 1").first.click()
+    parked.click()
     expect(page.get_by_text("2024-01-01")).to_be_visible()
     keep(page, "parked")
     page.get_by_text("2024-01-01").click()
@@ -64,34 +66,70 @@ def test_hostile_keys_are_text_wherever_they_are_shown(browser: Browser, address
         assert page.evaluate("globalThis.hacked") is None
 
 
-def test_the_overview_says_how_fast_until_when_who_and_what_failed(page: Page, address: str) -> None:
+def test_what_only_a_person_can_move_stands_first(page: Page, address: str) -> None:
     page.goto(f"{address}/plugin/partitions")
-    sales = in_sight(page.get_by_role("group", name="sales"))
-    expect(sales.get_by_role("region", name="Pace")).to_contain_text("a minute, about")
-    expect(sales.get_by_role("region", name="Pace")).to_contain_text("what was left in the last 24 hours")
-    expect(sales.get_by_role("img", name="Left to do: 11 then, 5 now")).to_be_visible()
-    expect(sales.get_by_role("region", name="Who works")).to_contain_text("1 held by sales › process [4]")
-    expect(sales.get_by_role("region", name="Who works")).to_contain_text("no supplier was seen")
-    errors = sales.get_by_role("region", name="Parked, by error")
-    expect(errors).to_contain_text("1AnalysisException: no column named amount")
-    expect(sales.get_by_text("oldest claimable waits for")).to_be_visible()
-    expect(sales.get_by_text(re.compile(r"^( · )?1 delayed$"))).to_be_visible()
-    expect(page.get_by_role("group", name="flights").get_by_text(ERROR)).to_be_visible()
-    assert page.evaluate("globalThis.hacked") is None
+    needs = page.get_by_role("region", name="2 things need a person")
+    expect(needs.get_by_role("listitem")).to_have_count(2)
+    said = needs.get_by_role("listitem").filter(has_text="1 parked in sales")
+    expect(said).to_contain_text("1 AnalysisException")
+    expect(said).to_contain_text(re.compile(r"1 parked in sales for \d+ (s|min)"))
+    place = needs.bounding_box()
+    assert place
+    assert place["y"] + place["height"] < 800  # on the first screen
     keep(page, "board-overview")
+    said.get_by_role("link", name="See errors").click()
+    expect(page.get_by_role("link", name="2013-07")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_sources_stand_in_the_order_of_trouble_a_well_one_in_one_line(page: Page, address: str) -> None:
+    page.goto(f"{address}/plugin/partitions")
+    sales = row_of(page, "sales")
+    for word in ("2 claimable", "2 held", "1 delayed", "1 parked"):
+        expect(sales.get_by_role("link", name=word, exact=True)).to_be_visible()
+    expect(sales).to_contain_text("2 owners")
+    expect(sales.get_by_role("img", name="6 completed, 2 held, 1 parked, 1 delayed, 2 claimable")).to_be_visible()
+    said = page.get_by_role("row").filter(has_text="1 is parked: a person reopens it. By itself: 2 claimable go to")
+    expect(said).to_be_visible()
+    rows = page.get_by_role("region", name="Sources, in numbers").locator("tbody tr")
+    well = row_of(page, "source-00") if rows.filter(has=page.get_by_role("link", name="source-00")).count() else None
+    names = rows.get_by_role("link", name=re.compile("^(flights|sales)$")).all_inner_texts()
+    assert sorted(names) == ["flights", "sales"]
+    assert rows.nth(1).get_by_role("link", name=re.compile("^(flights|sales|source-0[03])$")).count() == 1
+    if well:
+        box = well.bounding_box()
+        assert box
+        assert 33 <= box["height"] <= 37
+    page.get_by_role("button", name="Name", exact=True).click()
+    expect(page.get_by_role("button", name="Name", exact=True)).to_have_attribute("aria-pressed", "true")
+    expect(rows.nth(1).get_by_role("link", name="flights")).to_be_visible()
+
+
+def test_a_source_says_how_fast_until_when_who_and_what_failed(page: Page, address: str) -> None:
+    page.goto(SALES.format(address))
+    expect(page.get_by_role("region", name="Pace")).to_contain_text("a minute, about")
+    expect(page.get_by_role("region", name="Pace")).to_contain_text("what was left in the last 24 hours")
+    expect(page.get_by_role("img", name="Left to do: 11 then, 5 now")).to_be_visible()
+    expect(page.get_by_role("region", name="Who works")).to_contain_text("1 held by sales › process [4]")
+    expect(page.get_by_role("region", name="Who works")).to_contain_text("no supplier was seen")
+    errors = page.get_by_role("region", name="Parked, by error")
+    expect(errors).to_contain_text("1AnalysisException: no column named amount")
+    keep(page, "board-source")
     errors.get_by_role("link", name="1").click()
     expect(page.get_by_role("link", name="2013-07")).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(1)
     assert "error=AnalysisException" in page.url
+    page.goto(FLIGHTS.format(address))
+    expect(page.get_by_role("region", name="Parked, by error").get_by_text(ERROR)).to_be_visible()
+    assert page.evaluate("globalThis.hacked") is None
 
 
 def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: str, sales: SourceCoordinator) -> None:
     with remembered(browser, address, "editor") as editor:
         for verb, seen in [("pause", "claimable partition(s) would wait"), ("resume", "could be acquired again.")]:
-            editor.goto(f"{address}/plugin/partitions")
-            card = in_sight(editor.get_by_role("group", name="sales"))
-            card.get_by_role("button", name=f"{verb.title()} source").click()
-            form = card.get_by_role("region", name=f"{verb.title()} source")
+            editor.goto(SALES.format(address))
+            editor.get_by_role("button", name=f"{verb.title()} source").click()
+            form = editor.get_by_role("region", name=f"{verb.title()} source")
             expect(form).to_contain_text(f"airflow coordination {verb} --source sales --why")
             form.get_by_label("Why (kept").fill(f"we {verb} it")
             form.get_by_role("button", name="Dry run").click()
@@ -103,10 +141,11 @@ def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: s
             if verb == "pause":
                 keep(editor, "board-paused")
                 page.goto(f"{address}/plugin/partitions")
-                card = in_sight(page.get_by_role("group", name="sales"))
-                expect(card.get_by_text("by 'editor', who said 'we pause it'").first).to_be_visible(timeout=60_000)
-                expect(card.get_by_role("region", name="Who works")).to_be_visible()
-                expect(card.get_by_role("button", name="Resume source")).to_have_count(0)
+                need = page.get_by_role("listitem").filter(has_text="sales is paused for")
+                expect(need).to_contain_text("by editor: “we pause it” · 2 wait", timeout=60_000)
+                need.get_by_role("link", name="See pause").click()
+                expect(page.get_by_role("region", name="Who works")).to_be_visible()
+                expect(page.get_by_role("button", name="Resume source")).to_have_count(0)
 
 
 def test_a_list_is_narrowed_by_owner_and_error_in_the_address(page: Page, address: str) -> None:
@@ -249,7 +288,7 @@ def test_the_tabs_show_the_sources_of_their_dag(browser: Browser, address: str) 
 def test_dark_mode_is_the_hosts(page: Page, address: str) -> None:
     page.evaluate("localStorage.setItem('theme', 'dark')")
     page.goto(f"{address}/plugin/partitions")
-    expect(page.get_by_text("PARKED 1").first).to_be_visible()
+    expect(page.get_by_role("link", name="1 parked", exact=True).first).to_be_visible()
     colour = page.get_by_role("heading", name="Partitions").evaluate("it => getComputedStyle(it).color")
     lightness = float(colour.removeprefix("oklch(").split()[0])
     assert lightness > 0.8, colour
@@ -258,7 +297,7 @@ def test_dark_mode_is_the_hosts(page: Page, address: str) -> None:
 
 def test_what_changes_is_seen_without_a_click(page: Page, address: str, source: SourceCoordinator) -> None:
     page.goto(f"{address}/plugin/partitions")
-    expect(page.get_by_text("PARKED 1").first).to_be_visible()
+    expect(row_of(page, "flights").get_by_role("link", name="1 parked", exact=True)).to_be_visible()
     lease = source.acquire_partition("2024-01-02")
     source.complete(lease)
-    expect(page.get_by_text("COMPLETED 1", exact=True)).to_be_visible(timeout=60_000)
+    expect(row_of(page, "flights").get_by_role("img", name=re.compile("^1 completed, "))).to_be_visible(timeout=60_000)

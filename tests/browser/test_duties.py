@@ -17,7 +17,7 @@ from airflow_coordination.duties.groups.running import Group, GroupRunner
 from airflow_coordination.duties.groups.told import NEVER_RUN
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.copies.locations import set_locations
-from tests.browser.conftest import CHROMIUM, keep, remembered
+from tests.browser.conftest import CHROMIUM, keep, remembered, row_of
 
 pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
 HOSTILE = "<script>globalThis.hacked = 1</script>"
@@ -210,7 +210,7 @@ def test_who_may_not_edit_all_dags_is_shown_none_of_it(browser: Browser, address
     with remembered(browser, address, "viewer") as viewer:
         viewer.goto(f"{address}/plugin/partitions")
         expect(viewer.get_by_role("link", name="DATASETS").first).to_be_visible()
-        expect(viewer.get_by_role("group", name="flights")).to_be_visible()
+        expect(row_of(viewer, "flights")).to_be_visible()
         expect(viewer.get_by_role("link", name="DUTIES", exact=True)).to_have_count(0)
         viewer.goto(HERE.format(address))
         expect(viewer.get_by_text("is shown to who may edit all DAGs")).to_be_visible()

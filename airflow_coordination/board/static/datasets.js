@@ -5,7 +5,7 @@ import { useLive } from "./api.js";
 import { BranchState, ViewOf, Waiting, aside, marked } from "./branches.js";
 import { Command, Empty, Key, Problem, Read, Rows, To, When, Who, at, h, visible } from "./parts.js";
 import { bytes } from "./sizes.js";
-import { isUpkeep } from "./views.js";
+import { isUpkeep } from "./overview.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
 const { Badge, Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;

@@ -16,20 +16,6 @@ export const visible = (text) =>
 export const StateBadge = ({ state, count }) =>
   h(Badge, { colorPalette: COLOURS[state], variant: "subtle" }, count === undefined ? state : `${state} ${count.toLocaleString()}`);
 
-/** Shows the part of each state; nothing while there is nothing. */
-export function Bar({ counts }) {
-  const whole = STATES.reduce((sum, state) => sum + counts[state], 0);
-  const parts = STATES.filter((state) => counts[state]);
-  const label = parts.map((state) => `${state} ${counts[state]}`).join(", ");
-  return h(
-    Box,
-    { display: "flex", height: "8px", borderRadius: "sm", overflow: "hidden", bg: "bg.muted", role: "img", "aria-label": label || "empty" },
-    parts.map((state) =>
-      h(Box, { key: state, colorPalette: COLOURS[state], bg: "colorPalette.solid", width: `${(100 * counts[state]) / whole}%`, minWidth: "2px" }),
-    ),
-  );
-}
-
 /** @type {[string, number][]} */
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
 

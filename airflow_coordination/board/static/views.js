@@ -1,75 +1,13 @@
-// The three views: all sources, the partitions of one, one partition. Where one is stands in the URL.
+// The partitions of a source, and one partition. Where one is stands in the URL.
 
 import { Actions } from "./actions.js";
 import { useLive } from "./api.js";
 import { InBranch } from "./branches.js";
-import { Bar, Command, Empty, Key, Problem, Read, Rows, STATES, Spark, StateBadge, To, When, Who, ago, at, h, visible } from "./parts.js";
+import { Command, Empty, Key, Read, Rows, STATES, Spark, StateBadge, To, When, Who, at, h, visible } from "./parts.js";
 import { Detail } from "./source.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, Heading, HStack, Input, Stack, Text } = globalThis.ChakraUI;
-
-const WORDS = ["claimable", "held", "expired", "delayed"]; // of the others there are states
-const OVERVIEW = 10_000; // milliseconds between two reads: it counts every source
-const COUNTING = 1000; // and while some have never been counted
-const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : OVERVIEW);
-
-export function Overview({ place: { dag } }) {
-  return h(Read, useLive("sources", { dag }, pace), ({ stores, duties }, { served }) => {
-    const shown = stores.filter(({ problem, sources }) => !dag || problem || sources.length);
-    return h(Stack, { gap: 6 }, duties && !dag && h(Text, null, h(To, { to: at({ view: "duties" }) }, "DUTIES"), " What happens by itself in all sources, and its configuration."),
-      shown.map((store) => h(Store, { key: store.connection, store, served })),
-      !shown.some(({ sources }) => sources.length) && h(Empty, null, dag
-        ? "This DAG has no source. A CreatePartitionsOperator registers its source for its DAG."
-        : "There is no source that belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."));
-  });
-}
-
-function Store({ store, served }) {
-  const { connection, problem, sources } = store;
-  return h(
-    Box,
-    null,
-    h(Heading, { size: "md", mb: 2 }, connection),
-    problem && h(Problem, null, problem),
-    sources.filter((one) => !isUpkeep(one)).map((source) => h(Source, { key: source.source, source, served })),
-    sources.some(isUpkeep) && h(Box, { as: "section", "aria-label": "Upkeep", borderTopWidth: 1, mt: 4, pt: 3 },
-      h(Heading, { size: "sm", mb: 2 }, "Upkeep"),
-      h(Text, { color: "fg.muted", fontSize: "sm", mb: 2 }, "Work on what other sources have published, and what happens by itself."),
-      sources.filter(isUpkeep).map((source) => h(Source, { key: source.source, source, served }))),
-  );
-}
-
-/** Whether a source is work that nobody supplies: its name is one that users cannot give. */
-export const isUpkeep = ({ name }) => name.startsWith("~");
-
-function Source({ source, served }) {
-  const { name, prefix, numbers } = source;
-  const here = { store: source.store, source: source.source };
-  return h(
-    Box,
-    { role: "group", "aria-label": visible(name), borderWidth: 1, borderRadius: "md", p: 4, mb: 3 },
-    h(HStack, { justify: "space-between", mb: 2 },
-      h(Heading, { size: "sm" }, h(To, { to: at(here) }, visible(name)), prefix && ` (${visible(prefix)})`),
-      h(Text, { color: "fg.muted", fontSize: "sm" }, numbers ? h(Ahead, { numbers, served }) : "is being counted …")),
-    numbers && h(Bar, { counts: numbers.counts }),
-    numbers && h(HStack, { wrap: "wrap", mt: 2 },
-      STATES.map((status) => h(To, { key: status, to: at({ ...here, status }) }, h(StateBadge, { state: status, count: numbers.counts[status] }))),
-      h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"), h(To, { to: at({ ...here, view: "map" }) }, "MAP"),
-      !isUpkeep(source) && h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS"),
-      !isUpkeep(source) && h(To, { to: at({ ...here, view: "branches" }) }, "BRANCHES")),
-    numbers?.pause && h(Text, { mt: 2, fontWeight: "bold" }, visible(numbers.pause)),
-    numbers && h(Detail, { source }),
-  );
-}
-
-function Ahead({ numbers: { in_words: words, next_due, now, counted_at, oldest_claimable: oldest }, served }) {
-  // an API server of the version before has no words
-  const counts = WORDS.filter((word) => words?.[word]).map((word) => `${words[word].toLocaleString()} ${word}`);
-  const said = [...counts, typeof oldest === "number" && `oldest claimable waits for ${ago(oldest)}`, next_due && ["next due ", h(When, { at: next_due, now })],
-    served - Date.parse(counted_at) > OVERVIEW && ["counted ", h(When, { at: counted_at, now: served })]];
-  return said.filter(Boolean).map((one, place) => h("span", { key: place }, place > 0 && " · ", one));
-}
 
 export function Partitions({ place, go }) {
   const { store, source, status, prefix, owner, error, after } = place;
@@ -79,6 +17,7 @@ export function Partitions({ place, go }) {
   return h(
     Stack,
     { gap: 3 },
+    !after && h(Detail, { source: here }),
     h(HStack, { wrap: "wrap" },
       h(Filter, { here: { ...here, ...narrowed }, chosen: status }),
       h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"),

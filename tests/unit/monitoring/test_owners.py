@@ -90,7 +90,7 @@ def test_since_when(task, store, clock):
 def test_what_the_driver_says_of_itself(task, store):
     task.describe_owner(application="app-1")
     task.acquire_partition("k0")
-    assert owners(store, SOURCE).held[0].facts == {"application": "app-1"}
+    assert owners(store, SOURCE).held[0].facts["application"] == "app-1"
 
 
 def test_a_beginning_that_writes_have_hidden_is_not_made_up(task, store, clock):

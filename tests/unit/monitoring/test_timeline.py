@@ -50,7 +50,8 @@ def test_everything_in_its_order(flights: SourceCoordinator, clock: FakeClock) -
     assert released.since == released.at - SECOND
     assert done.tenure is not None
     assert (done.tenure.rows, done.tenure.bytes, done.tenure.fence.token) == (3, 9, 4)
-    assert dict(done.owner_facts) == {"application": "app-1", "url": "http://spark:4040"}
+    assert {*done.owner_facts} == {"application", "url", "lease_ms", "renewal_ms"}
+    assert done.owner_facts["url"] == "http://spark:4040"
 
 
 def test_what_runs_stands_last(flights: SourceCoordinator, clock: FakeClock) -> None:
