@@ -111,7 +111,11 @@ class BranchNote(BaseModel):
 
 
 class PartitionRow(BaseModel):
-    """A partition in a list, with what happens to it next; ``branch`` is absent for one that runs in none."""
+    """A partition in a list, with what happens to it next; ``branch`` is absent for one that runs in none.
+
+    ``word`` is its state in the words that counts have, ``since`` when it was written last: as long as nobody holds it
+    it has been so since then.
+    """
 
     key: str
     status: State
@@ -123,14 +127,22 @@ class PartitionRow(BaseModel):
     lost_leases: int
     last_error: str | None
     branch: BranchNote | None = None
+    word: str = ""
+    since: datetime | None = None
 
 
 class Offer(BaseModel):
-    """An action that the user may choose, what it does, and the command that does it to the partition that is shown."""
+    """An action that the user may choose, what it does, and the command that does it to the partition that is shown.
+
+    ``advised``: what the explanation of that partition says one should type. ``final``: what cannot be taken back, as
+    it ends work, or takes rows from readers.
+    """
 
     action: str
     does: str
     typed: str | None = None
+    advised: bool = False
+    final: bool = False
 
 
 class PartitionPage(BaseModel):
@@ -161,6 +173,7 @@ class HoldingView(BaseModel):
     """One partition in somebody's hands: :class:`~airflow_coordination.monitoring.owners.Holding`.
 
     ``task`` is absent where the owner is no task of Airflow's; ``spark_url`` is one that a browser may follow.
+    ``sign_at`` is when the owner wrote or renewed last, absent where that is not known.
     """
 
     key: str
@@ -175,6 +188,8 @@ class HoldingView(BaseModel):
     application: str | None
     spark_url: str | None
     branch: BranchNote | None = None
+    sign_at: datetime | None = None
+    silent: bool = False
 
 
 class OwnersPage(BaseModel):
@@ -236,11 +251,23 @@ class CountView(BaseModel):
     records: int | None
 
 
+class RelativeView(BaseModel):
+    """A parent or a child of a partition; ``word`` is absent where it is not there any more, or may not be known.
+
+    ``waits``: the child still waits for its parent, seen from either of them.
+    """
+
+    key: str
+    word: str | None
+    waits: bool
+
+
 class PartitionView(BaseModel):
     """One partition. Payload and progress are JSON as text, so that no number or character of them changes.
 
     ``offers`` are what fits it now, and empty for who may not act on the source. ``typed`` is the command that explains
-    it. ``accounting`` is empty where nothing was delivered.
+    it. ``accounting`` is empty where nothing was delivered. ``children`` are the first of them, ``all_children`` says
+    whether there are more.
     """
 
     typed: str
@@ -259,3 +286,6 @@ class PartitionView(BaseModel):
     events: list[EventView]
     heads: list[HeadView]
     accounting: list[CountView]
+    parents: list[RelativeView] = []
+    children: list[RelativeView] = []
+    all_children: bool = True

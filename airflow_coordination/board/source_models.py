@@ -7,6 +7,7 @@ from datetime import datetime
 from pydantic import BaseModel
 
 from airflow_coordination.board.models import CountView, Offer, TaskView
+from airflow_coordination.monitoring.counts import Counts
 
 
 class PaceView(BaseModel):
@@ -73,6 +74,7 @@ class SourceDetail(BaseModel):
     ``looked_at_all_parked`` say whether there are more than were read. ``acquired_at`` is when somebody acquired a
     partition last, among what was read. ``pausing`` is what the user may do to the whole source. ``left_to_do`` is how
     many notes say what is still to be done after endings; of more than are read, ``looked_at_all_left`` is false.
+    ``in_words``, ``trouble`` and ``said`` are what the overview says of it, absent as long as it was never counted.
     ``finishing`` is the command that does it. ``more_owners`` and ``more_errors`` say how many were read and are not
     shown; owners whose leases last stand before those whose leases have all ended.
     """
@@ -91,6 +93,9 @@ class SourceDetail(BaseModel):
     supplier: SupplierView | None
     acquired_at: datetime | None
     pausing: Offer | None
+    in_words: Counts | None = None
+    trouble: str | None = None
+    said: str | None = None
     left_to_do: int
     looked_at_all_left: bool
     finishing: str

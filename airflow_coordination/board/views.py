@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.board.counting import Counted
 from airflow_coordination.board.models import (
@@ -19,6 +19,7 @@ from airflow_coordination.board.models import (
     Offer,
     PartitionRow,
     PartitionView,
+    RelativeView,
     SourceView,
     State,
     TaskView,
@@ -30,7 +31,7 @@ from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.explaining.wording import UNREADABLE, records_told
 from airflow_coordination.monitoring.acting import offered
 from airflow_coordination.monitoring.owners import NO_GRACE, Holding
-from airflow_coordination.monitoring.states import by_state
+from airflow_coordination.monitoring.states import by_state, word_of
 from airflow_coordination.monitoring.summaries import lines, summary
 from airflow_coordination.monitoring.timeline import Event, Timeline
 from airflow_coordination.outputs.heads.showing import read_view
@@ -43,6 +44,11 @@ from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.names import split_dataset, split_source
+
+MOST_CHILDREN: Final = 20
+"""The most children of a partition that are shown; it has at most 16 parents."""
+FINAL: Final = frozenset({Action.RESET, Action.FINISH, Action.RETRACT})
+"""What cannot be taken back: it ends work, or takes rows from readers."""
 
 
 def source_view(connection: str, seen: VisibleSource, counted: Counted | None) -> SourceView:
@@ -94,7 +100,8 @@ def row(partition: Partition, now: datetime, view: View, grace: timedelta = NO_G
     :param grace: of those who work through the connection.
     """
     told = summary(partition, now, grace)
-    return PartitionRow.model_validate({**told, "branch": branch_note(view, partition.branch)})
+    seen = {"word": word_of(partition, now), "since": partition.updated_at}
+    return PartitionRow.model_validate({**told, **seen, "branch": branch_note(view, partition.branch)})
 
 
 def holding_view(held: Holding, view: View) -> HoldingView:
@@ -113,6 +120,8 @@ def holding_view(held: Holding, view: View) -> HoldingView:
         expired=held.expired,
         late=held.late,
         branch=branch_note(view, held.branch),
+        sign_at=held.sign_at,
+        silent=held.silent,
         **_spark(held.facts),
     )
 
@@ -152,18 +161,28 @@ def _address(value: object) -> str | None:
     return text if text.startswith(("http://", "https://")) else None
 
 
-def offers(store: PartitionStore, seen: VisibleSource, partition: Partition | None = None) -> list[Offer]:
-    """Return what the user may do to a partition, or to any; nothing where the user may not act."""
-    if not seen.may_act:
-        return []
+def offers(store: PartitionStore, seen: VisibleSource) -> list[Offer]:
+    """Return what the user may do to partitions; nothing where the user may not act."""
+    found = offered().items() if seen.may_act else ()
+    return [Offer(action=action, does=does, final=action in FINAL) for action, does in found]
+
+
+def _offers_of(
+    store: PartitionStore, seen: VisibleSource, partition: Partition, advised: str | None, published: bool
+) -> list[Offer]:
+    """Return what the user may do to a partition: only what can do something, and which of it is advised.
+
+    :param advised: the command that its explanation says one should type.
+    :param published: whether there is something that could be taken back.
+    """
+    found = offered(partition).items() if seen.may_act else ()
+    shell = remedies.shell_of(store)
+    typed = {action: remedies.about(shell, action.value, seen.identifier, partition.key) for action, _ in found}
     return [
-        Offer(action=action, does=does, typed=_typed(store, action, seen, partition))
-        for action, does in offered(partition).items()
+        Offer(action=action, does=does, typed=typed[action], advised=typed[action] == advised, final=action in FINAL)
+        for action, does in found
+        if published or action is not Action.RETRACT
     ]
-
-
-def _typed(store: PartitionStore, action: Action, seen: VisibleSource, partition: Partition | None) -> str | None:
-    return remedies.about(remedies.shell_of(store), action.value, seen.identifier, partition.key) if partition else None
 
 
 def partition_view(
@@ -180,11 +199,12 @@ def partition_view(
     :param grace: of those who work through the connection.
     """
     heads = store.heads(found.source, key=found.key, limit=MOST_HEADS)
+    children = store.children(found.source, found.key, None, MOST_CHILDREN + 1)
     view = read_view(store, found.source) if heads or found.branch is not None else EMPTY
     return PartitionView(
         summary=row(found, now, view, grace),
         explanation=ExplanationView(reason=why.reason, sentence=why.sentence, next=why.next, command=why.command),
-        offers=offers(store, seen, found),
+        offers=_offers_of(store, seen, found, why.command, any(head.blocks for head in heads)),
         typed=remedies.about(remedies.shell_of(store), "explain", found.source, found.key),
         priority=found.priority,
         fence=str(found.fence) if found.fence else None,
@@ -198,7 +218,24 @@ def partition_view(
         events=[_event_view(event) for event in happened.events],
         heads=[_head_view(head, view, heads) for head in heads],
         accounting=_counted(found),
+        parents=_parents(store, found, now),
+        children=[_relative(each, now, found.key in each.waits_for) for each in children[:MOST_CHILDREN]],
+        all_children=len(children) <= MOST_CHILDREN,
     )
+
+
+def _parents(store: PartitionStore, found: Partition, now: datetime) -> list[RelativeView]:
+    read = ((key, store.get(found.source, key)) for key in found.parents)
+    return [
+        _relative(parent, now, key in found.waits_for)
+        if parent and not parent.deleted
+        else RelativeView(key=key, word=None, waits=key in found.waits_for)
+        for key, parent in read
+    ]
+
+
+def _relative(partition: Partition, now: datetime, waits: bool) -> RelativeView:
+    return RelativeView(key=partition.key, word=word_of(partition, now), waits=waits)
 
 
 def _head_view(head: HeadRecord, view: View, heads: Sequence[HeadRecord]) -> HeadView:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.values.status import PartitionStatus
 
 PARKED: Final = "PARKED"
@@ -37,6 +39,24 @@ def state_of(partition: Partition) -> str:
     if partition.parked:
         return PARKED
     return BLOCKED if partition.blocked else str(partition.status)
+
+
+def word_of(partition: Partition, now: datetime) -> str:
+    """Return in which of the seven words that counts have a partition is: docs/reference/glossary.md, *Counts*.
+
+    :param now: the store's clock: it tells what has expired, and what is delayed.
+    """
+    if partition.parked:
+        return "parked"
+    if partition.status is PartitionStatus.COMPLETED:
+        return "completed"
+    due = due_at(partition)
+    later = due is not None and due > now
+    if partition.status is PartitionStatus.ASSIGNED:
+        return "held" if later or due is None else "expired"
+    if partition.blocked:
+        return "blocked"
+    return "delayed" if later else "claimable"
 
 
 def by_state(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> dict[str, int]:

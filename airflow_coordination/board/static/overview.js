@@ -20,7 +20,7 @@ export function Overview({ place: { dag } }) {
     const { stores, duties } = page;
     const shown = stores.filter(({ problem, sources }) => !dag || problem || sources.length);
     const sources = ordered(page);
-    const named = stores.length > 1;
+    const named = stores.filter((store) => store.sources.length).length > 1;
     const work = sources.filter((one) => !isUpkeep(one));
     return h(Stack, { gap: 4 },
       shown.map(({ connection, problem }) => problem && h(Problem, { key: connection }, problem)),
@@ -84,7 +84,7 @@ const left = ({ numbers }) => (numbers?.in_words ? whole(numbers.in_words) - num
 function Sources({ title, about = undefined, sources, named, served }) {
   const [order, choose] = useState("Trouble");
   const shown = order === "Name" ? sources.toSorted((one, other) => (one.name < other.name ? -1 : 1)) : order === "Left" ? sources.toSorted((one, other) => left(other) - left(one)) : sources;
-  const side = about ?? (sources.length > 1 && h(HStack, { role: "group", "aria-label": "Order", gap: 1 }, "first: what has", ORDERS.map((one) =>
+  const side = about ?? (sources.length > 1 && h(HStack, { role: "group", "aria-label": "Order", gap: 1 }, "Order", ORDERS.map((one) =>
     h(Button, { key: one, size: "2xs", variant: one === order ? "solid" : "outline", colorPalette: "brand", "aria-pressed": one === order, onClick: () => choose(one) }, one))));
   return h(Panel, { title, side }, h(Box, { overflowX: "auto", role: "region", "aria-label": `${title}, in numbers`, tabIndex: 0 },
     h(Box, { as: "table", width: "100%", fontSize: "13px", borderCollapse: "collapse", css: { "& th, & td": { paddingInline: "7px" }, "& th:first-of-type, & td:first-of-type": { paddingInlineStart: "14px" } } },

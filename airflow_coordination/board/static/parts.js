@@ -36,7 +36,7 @@ export function When({ at, now }) {
 /** Returns a link that keeps nothing but what is given. */
 export const at = (place) => ({ search: `?${new URLSearchParams(Object.entries(place).filter(([, value]) => value))}` });
 
-export const To = ({ to, children }) => h(Link, { asChild: true, colorPalette: "brand" }, h(RouterLink, { to }, children));
+export const To = ({ to, children }) => h(Link, { asChild: true, color: "fg.info", textDecoration: "underline" }, h(RouterLink, { to }, children));
 
 export const Key = ({ text }) => h(Text, { as: "code", fontFamily: "mono", wordBreak: "break-all", whiteSpace: "pre-wrap" }, visible(text));
 

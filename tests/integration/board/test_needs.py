@@ -89,3 +89,12 @@ def test_of_many_owners_it_is_said_that_there_are_more(store, monkeypatch, look)
         SourceCoordinator(made.store, "busy", owner).acquire_partition(key)
     [found] = look(["ours"])["stores"][0]["sources"]
     assert (found["owners"], found["all_owners"]) == (1, False)
+
+
+def test_the_page_of_a_source_says_what_the_overview_says_of_it(night, client, token, look):
+    look(["ours"])
+    headers = {"Authorization": f"Bearer {token('viewer', ['ours'])}"}
+    asked = {"store": "coordination_default", "source": "d-parked|PARTITION"}
+    found = client.get("/api/v1/source", params=asked, headers=headers).json()
+    assert (found["trouble"], found["in_words"]["parked"]) == ("parked", 2)
+    assert found["said"].startswith("2 are parked: a person reopens them.")

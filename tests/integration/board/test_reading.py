@@ -8,12 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.remedies import AIRFLOW, command
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.accounting import Accounting, Accounts, SinkCounts
 from airflow_coordination.values.blocks import Block
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
+from tests.system.harness import wait_for
 
 
 @pytest.fixture
@@ -214,3 +215,64 @@ def test_a_late_owner_is_in_grace_on_the_list_the_owners_and_the_page_of_its_par
     assert listed["next"] == "its owner is late: it is in grace, and then others get it"
     found = get("partition", key="k1").json()
     assert (found["summary"]["next"], found["explanation"]["reason"]) == (listed["next"], "late")
+
+
+def test_each_partition_is_in_one_of_seven_words_and_says_since_when(flights, get):
+    """The words that counts have: what has expired is not held, and what is due is claimable."""
+    flights.create_partitions([PartitionIdentifier("b-child", parents=["a-secret-key"]), *"cdefgh"])
+    flights.complete(flights.acquire_partition("c"))
+    flights.close(flights.acquire_partition("d"), reopen_after=timedelta(hours=1))
+    flights.people.park("e", by="ana", why="w")
+    flights.acquire_partition("f")
+    short = SourceCoordinator(flights.store, "flights", "gone", ownership_timeout=timedelta(milliseconds=1))
+    short.acquire_partition("g")
+    rows = get("partitions").json()["partitions"]
+    assert {one["key"]: one["word"] for one in rows} == {
+        "a-secret-key": "claimable", "b-child": "blocked", "c": "completed", "d": "delayed", "e": "parked",
+        "f": "held", "g": "expired", "h": "claimable",
+    }  # fmt: skip
+    assert all(one["since"] for one in rows)
+
+
+def test_a_partition_names_its_parents_and_children_with_their_states(flights, get):
+    flights.create_partitions([PartitionIdentifier(key, parents=["a-secret-key"]) for key in ("b1", "b2")])
+    parent = get("partition", key="a-secret-key").json()
+    assert parent["parents"] == []
+    assert parent["children"] == [{"key": key, "word": "blocked", "waits": True} for key in ("b1", "b2")]
+    child = get("partition", key="b1").json()
+    assert child["parents"] == [{"key": "a-secret-key", "word": "claimable", "waits": True}]
+    flights.complete(flights.acquire_partition("a-secret-key"))
+    assert get("partition", key="b2").json()["parents"] == [
+        {"key": "a-secret-key", "word": "completed", "waits": False}
+    ]
+
+
+def test_of_many_children_it_is_said_that_there_are_more(flights, get):
+    flights.create_partitions([PartitionIdentifier(f"b{number:02}", parents=["a-secret-key"]) for number in range(21)])
+    found = get("partition", key="a-secret-key").json()
+    assert (len(found["children"]), found["all_children"]) == (20, False)
+
+
+def test_who_gives_no_sign_is_told_while_its_lease_lasts(flights, get):
+    """The second owner renews each millisecond, as it says, and has not; the first one each six minutes."""
+    for key, renewal, silent in (("k1", 360_000, False), ("k2", 1, True)):
+        flights.create_partitions([key])
+        driver = SourceCoordinator(flights.store, "flights", OWNER, ownership_timeout=timedelta(hours=1))
+        driver._acquisition.owner_details = json.dumps({"lease_ms": 3_600_000, "renewal_ms": renewal})
+        driver.acquire_partition(key)
+        wait_for(lambda key=key, silent=silent: told(get, key)["silent"] is silent, 30, "the sign is told")
+        assert told(get, key)["sign_at"] <= get("owners").headers["Coordination-Store-Time"]
+
+
+def told(get, key):
+    [found] = [each for each in get("owners").json()["held"] if each["key"] == key]
+    return found
+
+
+def test_what_is_advised_and_what_cannot_be_taken_back_is_told(flights, client, token):
+    flights.people.park("a-secret-key", by="ana", why="w")
+    headers = {"Authorization": f"Bearer {token('user', ['ours'])}"}
+    here = {"store": "coordination_default", "source": "flights|PARTITION", "key": "a-secret-key"}
+    offers = client.get("/api/v1/partition", params=here, headers=headers).json()["offers"]
+    assert [each["action"] for each in offers if each["advised"]] == ["reopen"]
+    assert [each["action"] for each in offers if each["final"]] == ["reset", "finish"]
