@@ -35,7 +35,7 @@ from airflow_coordination.protocol.writes import End, Sweep
 from airflow_coordination.values.accounting import Accounting, AddedUp
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.documents import encode_progress
-from airflow_coordination.values.fence import LEASE_FACT, RENEWAL_FACT, Fence, details_of
+from airflow_coordination.values.fence import Fence, details_of
 from airflow_coordination.values.hints import Hint, decode_hint
 from airflow_coordination.values.input_errors import CoordinationError
 from airflow_coordination.values.names import check_key, check_limit
@@ -238,9 +238,7 @@ class SourceCoordinator:
 
         :param facts: short texts and numbers by name, the most useful first; what exceeds 512 bytes is left out.
         """
-        lease = {LEASE_FACT: self.settings.lease_time, RENEWAL_FACT: self.settings.renewal_interval}
-        said = {name: int(length.total_seconds() * 1000) for name, length in lease.items()}
-        self._acquisition.owner_details = details_of({**facts, **said})
+        self._acquisition.owner_details = details_of({**facts, **self.settings.renewing})
 
     def renew(self, lease: Lease) -> Lease:
         """Hold the lease for another ownership timeout from now.

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.fence import LEASE_FACT, RENEWAL_FACT, Fence, Owner, TaskInstance
+from airflow_coordination.values.fence import Fence, Owner, TaskInstance
 from airflow_coordination.values.names import check_key, check_limit
+from airflow_coordination.values.settings import LEASE_FACT, RENEWAL_FACT
 from airflow_coordination.values.status import PartitionStatus
 
 MOST_HELD: Final = 2_000

@@ -212,11 +212,6 @@ MAX_BYTES: Final = 512
 """It is stored with the partition, whose item costs DynamoDB users by the kilobyte."""
 
 
-LEASE_FACT: Final = "lease_ms"
-RENEWAL_FACT: Final = "renewal_ms"
-"""Facts of a driver: how many milliseconds its leases last without renewal, and after how many it renews them."""
-
-
 def details_of(facts: Mapping[str, str | int | None]) -> str | None:
     """Return the facts as they are stored, without what is unknown; ``None`` when nothing is left.
 

@@ -42,6 +42,11 @@ def check_way_out(on_negative: object) -> None:
         raise SettingsError("on_negative", on_negative, "is no way to end a tenure", "Give 'fail' or 'give up'")
 
 
+LEASE_FACT: Final = "lease_ms"
+RENEWAL_FACT: Final = "renewal_ms"
+"""Facts of a driver: how many milliseconds its leases last without renewal, and after how many it renews them."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """The timers and limits of ``protocol.md``; one page of the docs lists them all.
@@ -110,6 +115,12 @@ class Settings:
     def renewal_interval(self) -> timedelta:
         """How often a lease is renewed, before jitter: by default a tenth of the ownership timeout."""
         return self.ownership_timeout / self.renewals_per_lease
+
+    @property
+    def renewing(self) -> dict[str, int]:
+        """What a driver says of its leases beside its name: who looks tells from it when it gave a sign last."""
+        lengths = {LEASE_FACT: self.lease_time, RENEWAL_FACT: self.renewal_interval}
+        return {name: int(length.total_seconds() * 1000) for name, length in lengths.items()}
 
     def delay_after(self, failures: int) -> timedelta:
         """Return the wait after the ``failures``-th failure."""
