@@ -74,6 +74,24 @@ def _beside(peer: str, name: str) -> tuple[Aim, ...]:
 
 ROWS = (
     Row(
+        "W4",
+        "Spark: a block delivered with counts beside write.parquet",
+        "felt",
+        (
+            Aim("W4 large", "2,000,000 lines of CSV: wall time", 1.3),
+            Aim("W4 small", "1,000 lines: wall time", 1.6),
+        ),
+    ),
+    Row(
+        "W7",
+        "Spark: partitions that do nothing",
+        "felt",
+        (
+            Aim("W7 one", "one drain beside the coordinator alone: wall time", 1.5),
+            Aim("W7 many", "four at a time beside one: as fast", 1.8, at_least=True),
+        ),
+    ),
+    Row(
         "P1",
         "PostgreSQL: acquire and complete",
         "postgresql",

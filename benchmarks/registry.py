@@ -7,6 +7,7 @@ from importlib import import_module
 from benchmarks.harness.run import Benchmark
 
 MODULES = {
+    "felt": "benchmarks.spark.felt",
     "postgresql": "benchmarks.postgresql.cycle",
     "new-process": "benchmarks.postgresql.new_process",
     "fused": "benchmarks.postgresql.fused",

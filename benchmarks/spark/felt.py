@@ -1,0 +1,122 @@
+"""W4 and W7: what a user waits for, beside what they would do instead, in turns within one run.
+
+W4 delivers lines of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W7 drains
+partitions that do nothing, one and four at a time, beside the coordinator alone, which takes and completes as many.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from itertools import count
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from airflow_coordination import Complete, SourceCoordinator, drain, open_store
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.spark import Publish
+from benchmarks.goals import Reading, Readings
+from benchmarks.harness.figures import of_pairs
+from benchmarks.harness.run import Run
+from benchmarks.spark.rounds import Seconds, in_turn
+from benchmarks.spark.session import session
+from tests.engines.postgres import fresh_database, private_postgres
+
+LARGE, SMALL, WARM = 2_000_000, 1_000, 2
+PARTITIONS, PLACES = 500, 4
+_PLAIN, _OURS = "write.parquet", "a block, counted"
+_ALONE, _ONE, _MANY = "the coordinator alone", "one drain", f"one drain, {PLACES} at a time"
+_SCHEMA = "id long, day int, dep_time int, carrier string, delay double"
+
+
+def benchmark(run: Run) -> Readings:
+    """Measure; there is nothing to count here."""
+    if run.quick:
+        return run.nothing_to_count()
+    spark = session()
+    try:
+        with private_postgres() as cluster, fresh_database(cluster) as url, tempfile.TemporaryDirectory() as folder:
+            store = open_store(url)
+            store.setup()
+            large = _delivered(run, spark, store, Path(folder), run.scaled(LARGE, SMALL), run.scaled(5, 3))
+            small = _delivered(run, spark, store, Path(folder), SMALL, run.scaled(9, 3))
+            drained = _drained(run, spark, store, run.scaled(PARTITIONS, 50), run.scaled(7, 3))
+            store.close()
+    finally:
+        spark.stop()
+    return (
+        _reading("W4 large", large[_OURS], large[_PLAIN])
+        | _reading("W4 small", small[_OURS], small[_PLAIN])
+        | _reading("W7 one", drained[_ONE], drained[_ALONE])
+        | _reading("W7 many", drained[_ONE], drained[_MANY])
+    )
+
+
+def _delivered(run: Run, spark: Any, store: PartitionStore, folder: Path, rows: int, rounds: int) -> Seconds:
+    lines, numbers = str(folder / f"lines-{rows}"), count()
+    _write(spark, lines, rows)
+    coordinator = SourceCoordinator(store, source=f"lines-{rows}", owner="benchmark")
+
+    def records() -> Any:
+        return spark.read.schema(_SCHEMA).csv(lines, header=True)
+
+    def plain(_: int) -> None:
+        records().where("dep_time is not null").write.parquet(f"{folder}/plain-{rows}-{next(numbers)}")
+
+    def delivering(spark: Any, lease: Any) -> Complete:
+        done = lease.deliver(records(), "id", {"clean": Publish("clean")}, drop={"cancelled": "dep_time is null"})
+        assert (done.positive, done.accounting.read) == (True, rows), done
+        return Complete()
+
+    def ours(_: int) -> None:
+        coordinator.create_partitions([str(next(numbers))])
+        _drain(delivering, coordinator, spark, f"{folder}/out", 1)
+
+    return in_turn(run, f"W4, {rows:,} lines", {_PLAIN: plain, _OURS: ours}, rounds, WARM)
+
+
+def _write(spark: Any, place: str, rows: int) -> None:
+    columns = ("id", "id % 31 + 1 as day", "nullif(id % 50, 0) * 40 as dep_time", "concat('U', id % 4) as carrier")
+    frame = spark.range(0, rows, 1, 4 if rows == LARGE else 1).selectExpr(*columns, "round(rand(1) * 100, 3) as delay")
+    frame.write.csv(place, header=True)
+
+
+def _drain(main: Callable[[Any, Any], Complete], of: SourceCoordinator, spark: Any, root: str, most: int) -> None:
+    done = drain(main, store=of.store, source=of.source, spark=spark, output_root=root, max_leases=most)
+    assert done.completed == most, done.errors
+
+
+def _drained(run: Run, spark: Any, store: PartitionStore, partitions: int, rounds: int) -> Seconds:
+    """Each way has a source of its own, filled beforehand."""
+
+    def filled(name: str) -> SourceCoordinator:
+        coordinator = SourceCoordinator(store, source=name, owner="benchmark")
+        coordinator.create_partitions(f"{number:07}" for number in range(partitions * (rounds + WARM)))
+        return coordinator
+
+    def alone(_: int) -> None:
+        lease = by_hand.get_next_partition()
+        for _ in range(partitions - 1):
+            assert lease is not None
+            lease = by_hand.complete_and_get_next(lease)
+        assert lease is not None
+        by_hand.complete(lease)
+
+    def drained(places: int) -> Callable[[int], None]:
+        source = filled(f"{places} at a time").source
+        more: dict[str, Any] = {"max_leases": partitions, "concurrent_leases": places}
+
+        def drained(_: int) -> None:
+            done = drain(lambda spark, lease: Complete(), store=store, source=source, spark=spark, **more)
+            assert done.completed == partitions, done.errors
+
+        return drained
+
+    by_hand = filled("by hand")
+    return in_turn(run, "W7", {_ALONE: alone, _ONE: drained(1), _MANY: drained(PLACES)}, rounds, WARM)
+
+
+def _reading(name: str, above: Sequence[float], below: Sequence[float]) -> Readings:
+    found = of_pairs([one / other for one, other in zip(above, below, strict=True)])
+    return {name: Reading(found.middle, str(found), f"{median(above):.2f} s", f"{median(below):.2f} s")}
