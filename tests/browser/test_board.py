@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in, remembered, row_of
 from tests.system.harness import START_UP, wait_for
 
@@ -205,8 +205,12 @@ def test_a_source_at_work(page: Page, address: str) -> None:
     """The pictures of the documentation."""
     here = f"{address}/plugin/partitions?store=coordination_default&source=sales%7CPARTITION"
     page.goto(here)
-    for state, count in (("COMPLETED", 6), ("PARKED", 1), ("CLOSED", 1), ("ASSIGNED", 2), ("UNASSIGNED", 2)):
-        expect(page.locator("tbody").get_by_text(state, exact=True)).to_have_count(count)
+    for word, count in (("completed", 6), ("parked", 1), ("delayed", 1), ("held", 2), ("claimable", 2)):
+        expect(page.locator("tbody").get_by_text(word, exact=True)).to_have_count(count)
+        expect(page.get_by_role("navigation", name="By state").get_by_role("link", name=word)).to_contain_text(
+            str(count)
+        )
+    expect(page.get_by_role("region", name="What is wrong")).to_contain_text("1 is parked: a person reopens it.")
     expect(page.get_by_text("2013-07")).to_have_css("height", "20px")  # an ordinary key stays on one line
     keep(page, "board-partitions")
     page.goto(f"{here}&key=2013-09")
@@ -303,3 +307,70 @@ def test_what_changes_is_seen_without_a_click(page: Page, address: str, source: 
     lease = source.acquire_partition("2024-01-02")
     source.complete(lease)
     expect(row_of(page, "flights").get_by_role("img", name=re.compile("^1 completed, "))).to_be_visible(timeout=60_000)
+
+
+def test_a_list_has_the_columns_of_its_state_and_is_ordered_by_them(page: Page, address: str) -> None:
+    page.goto(f"{SALES.format(address)}&status=PARKED")
+    heads = page.get_by_role("columnheader")
+    expect(heads).to_have_text(["Key", "For", "Failures", "Last error"])
+    expect(page.locator("tbody time")).to_have_count(1)
+    page.goto(f"{SALES.format(address)}&status=COMPLETED")
+    expect(heads).to_have_text(["Key", "For"])
+    for _ in range(2):
+        page.get_by_role("button", name=re.compile("^Key")).click()
+    expect(heads.first).to_have_attribute("aria-sort", "descending")
+    expect(page.locator("tbody tr").first).to_contain_text("2013-06")
+
+
+def test_some_are_chosen_or_all_that_match(browser: Browser, address: str, sales: SourceCoordinator) -> None:
+    with remembered(browser, address, "editor") as page:
+        page.goto(f"{SALES.format(address)}&status=COMPLETED")
+        expect(page.get_by_text("All that match:")).to_be_visible()
+        expect(page.get_by_text("cannot be taken back:")).to_be_visible()
+        for key in ("2013-02", "2013-04"):
+            page.get_by_label(f"Choose {key}", exact=True).check()
+        expect(page.get_by_text("2 chosen:")).to_be_visible()
+        page.get_by_role("button", name="Reset", exact=True).click()
+        page.get_by_label("Why").fill("late rows")
+        page.get_by_role("button", name="Dry run").click()
+        expect(page.get_by_text("would reset 2 of 2. Nothing was changed.")).to_be_visible()
+        keep(page, "board-chosen")
+        page.get_by_role("button", name="Take all that match instead").click()
+        page.get_by_role("button", name="Reset", exact=True).click()
+        page.get_by_label("Why").fill("late rows")
+        page.get_by_role("button", name="Dry run").click()
+        expect(page.get_by_text("would reset 6 of 6. Nothing was changed.")).to_be_visible()
+        assert sales.counts()["COMPLETED"] == 6
+
+
+def test_equal_failures_are_one_line_that_opens(page: Page, address: str) -> None:
+    page.goto(f"{FLIGHTS.format(address)}&key=2024-01-01")
+    happened = page.get_by_role("region", name="What happened")
+    expect(happened.locator("tbody tr")).to_have_count(2)
+    expect(happened.locator("tbody tr").first).to_contain_text("5 × failed")
+    keep(page, "board-parked")
+    happened.get_by_role("button", name="Each of the 5").click()
+    expect(happened.locator("tbody tr")).to_have_count(7)
+
+
+def test_parents_and_children_are_links_with_their_states(page: Page, address: str, sales: SourceCoordinator) -> None:
+    family = SourceCoordinator(sales.store, "family", "somebody")
+    family.create_partitions(["load", PartitionIdentifier("report", parents=["load"])])
+    family.supplying.register_dag("flights_dag")
+    page.goto(f"{SALES.format(address).replace('sales', 'family')}&key=report")
+    relatives = page.get_by_role("region", name="Parents and children")
+    expect(relatives).to_contain_text("this one waits for it")
+    relatives.get_by_role("link", name="load").click()
+    expect(relatives.get_by_role("link", name="report")).to_be_visible()
+    expect(relatives).to_contain_text("blocked")
+
+
+def test_what_is_advised_is_filled_and_what_is_final_stands_apart(browser: Browser, address: str) -> None:
+    with remembered(browser, address, "editor") as page:
+        page.goto(f"{FLIGHTS.format(address)}&key=2024-01-01")
+        actions = page.get_by_role("group", name="Choose an action")
+        expect(actions.get_by_role("button")).to_have_text(["Reopen", "Park", "Reset", "Finish"])
+        keep(page, "board-actions")
+        filled = actions.get_by_role("button", name="Reopen").evaluate("it => getComputedStyle(it).backgroundColor")
+        plain = actions.get_by_role("button", name="Park").evaluate("it => getComputedStyle(it).backgroundColor")
+        assert filled != plain

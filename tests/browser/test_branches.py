@@ -144,7 +144,7 @@ def test_all_datasets_name_what_waits(page: Page, address: str) -> None:
 def test_a_partition_says_in_which_branch_it_runs_and_what_it_has_published_there(page: Page, address: str) -> None:
     page.goto(HERE.format(address))
     row = page.locator("tbody tr").first
-    expect(row).to_contain_text("COMPLETED in branch 1 (begun)")
+    expect(row).to_contain_text("completed in branch 1 (begun)")
     row.get_by_role("link", name=DAYS[0]).click()
     expect(page.get_by_text("in branch 1 (begun)").first).to_be_visible()
     published = page.locator("tbody tr", has_text="clean")

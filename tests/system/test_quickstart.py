@@ -75,7 +75,7 @@ def look(port: str, password: str, address: str) -> None:
         expect(page.get_by_role("button", name="Browse")).to_be_visible()
         page.goto(address)
         expect(
-            page.get_by_role("row").filter(has_text="sales-2026-").filter(has_text="COMPLETED").first
+            page.get_by_role("row").filter(has_text="sales-2026-").filter(has_text="completed").first
         ).to_be_visible()
         browser.close()
 

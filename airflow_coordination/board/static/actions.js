@@ -26,6 +26,11 @@ const added = (sum, part) => ({
 /** Tries `asked` portion by portion, telling `tell` of each, as long as somebody `waits`. */
 async function tryOut(asked, tell, waits) {
   let sum = NONE;
+  for (let first = 0; asked.keys && first < asked.keys.length && waits(); first += AT_ONCE) {
+    sum = added(sum, await post("actions/dry-run", { ...asked, keys: asked.keys.slice(first, first + AT_ONCE) }));
+    tell({ ...sum, after: first + AT_ONCE < asked.keys.length ? "more" : null });
+  }
+  if (asked.keys) return;
   do {
     const so_far = { after: sum.after, matching: sum.matching, meant: sum.meant.length };
     sum = added(sum, await post("actions/dry-run", { ...asked, ...so_far }));
@@ -48,10 +53,13 @@ async function carryOut(asked, meant, tell, waits) {
 /** Offers actions on `target`: the keys that are named, or all that a filter finds. */
 export function Actions({ offers, place: { store, source }, target }) {
   const [chosen, choose] = useState(null);
+  const button = ({ action, does, advised, final }) => h(Button, { key: action, size: "xs", variant: advised || action === chosen ? "solid" : "outline", title: does, "aria-pressed": action === chosen,
+    ...(advised ? { colorPalette: "brand" } : {}), ...(final && action !== chosen ? { colorPalette: "failed", color: "colorPalette.fg", borderColor: "colorPalette.solid" } : {}), onClick: () => choose(action === chosen ? null : action) }, named(action));
   return h(Box, { as: "section", "aria-label": "Actions" },
-    h(HStack, { wrap: "wrap", role: "group", "aria-label": "Choose an action" }, offers.map(({ action, does }) =>
-      h(Button, { key: action, size: "xs", variant: action === chosen ? "solid" : "outline", title: does, "aria-pressed": action === chosen,
-        onClick: () => choose(action === chosen ? null : action) }, named(action)))),
+    h(HStack, { wrap: "wrap", role: "group", "aria-label": "Choose an action" },
+      offers.filter(({ final }) => !final).toSorted((one, other) => Number(Boolean(other.advised)) - Number(Boolean(one.advised))).map(button),
+      offers.some(({ final }) => final) && h(Text, { as: "span", color: "fg.muted", fontSize: "sm", ml: 4 }, "cannot be taken back:"),
+      offers.filter(({ final }) => final).map(button)),
     chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, ...offers.find(({ action }) => action === chosen) }));
 }
 

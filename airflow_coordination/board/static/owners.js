@@ -2,6 +2,7 @@
 
 import { useLive } from "./api.js";
 import { InBranch } from "./branches.js";
+import { Glyph } from "./states.js";
 import { Empty, Key, Read, Rows, Spark, To, When, Who, at, h } from "./parts.js";
 
 const { Box, HStack, Stack, Text } = globalThis.ChakraUI;
@@ -23,7 +24,8 @@ const row = (one, now, here) => [
   h(Box, null, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key })), h(InBranch, { branch: one.branch, here })),
   h(Who, { name: one.owner, task: one.task }),
   one.since ? h(When, { at: one.since, now }) : one.wrote_at && h("span", null, "before ", h(When, { at: one.wrote_at, now })),
-  one.heard ? h(When, { at: one.wrote_at, now }) : "not yet",
+  one.silent ? h(HStack, { gap: 1, color: "fg.warning" }, h(Glyph, { of: "silent" }), h("span", null, "no sign since ", h(When, { at: one.sign_at, now })))
+    : one.sign_at ? h(When, { at: one.sign_at, now }) : one.heard ? h(When, { at: one.wrote_at, now }) : "not yet",
   h(Lease, { ...one, now }),
   h(Spark, one),
 ];

@@ -4,11 +4,12 @@
 import { Branches } from "./branches.js";
 import { Dataset, Datasets, DatasetsOf } from "./datasets.js";
 import { Duties } from "./duties.js";
+import { Partitions } from "./listing.js";
 import { Tiles } from "./map.js";
 import { Overview } from "./overview.js";
 import { Owners } from "./owners.js";
 import { Problem, To, at, h, visible } from "./parts.js";
-import { Partition, Partitions } from "./views.js";
+import { Partition } from "./views.js";
 
 const { Component } = globalThis.React;
 const { Box, Heading, HStack } = globalThis.ChakraUI;

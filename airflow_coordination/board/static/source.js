@@ -2,9 +2,11 @@
 
 import { read, useLive } from "./api.js";
 import { Pausing } from "./pausing.js";
+import { Glyph, Parts, paletteOf, whole } from "./states.js";
 import { Command, Problem, Rows, To, When, Who, at, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
+const { Link: RouterLink } = globalThis.ReactRouterDOM;
 const { Box, Button, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
 
 const PACE = 10_000; // milliseconds between two reads: each is up to 2,000 rows
@@ -12,7 +14,7 @@ const WIDTH = 300; // of the burn-down, in its own units
 const HEIGHT = 60;
 
 /** Shows the detail as soon as somebody can see it: a page of sources asks for those on the screen only. */
-export function Detail({ source }) {
+export function Detail({ source, status, narrowed, brief }) {
   const place = useRef(null);
   const [seen, see] = useState(false);
   useEffect(() => {
@@ -20,19 +22,43 @@ export function Detail({ source }) {
     watch.observe(place.current);
     return () => watch.disconnect();
   }, []);
-  return h(Box, { ref: place, minHeight: "5rem", mt: 3 }, seen && h(Read, { source }));
+  return h(Box, { ref: place, minHeight: "5rem" }, seen && h(Read, { source, status, narrowed, brief }));
 }
 
-function Read({ source: { store, source } }) {
+function Read({ source: { store, source }, status, narrowed, brief }) {
   const { data, error, now } = useLive("source", { store, source }, () => PACE);
   const here = { store, source };
-  return h(Stack, { gap: 2 }, error && h(Problem, { login: error.login }, error.message),
+  const counts = h(Counts, { counts: data?.in_words, status, to: (/** @type {any} */ some) => at({ ...here, ...narrowed, ...some }) });
+  if (brief) return counts;
+  return h(Stack, { gap: 3 }, error && h(Problem, { login: error.login }, error.message),
+    data?.said && h(Trouble, data), counts,
     data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
       h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
     data && data.advice.length > 0 && h(Advice, data),
     data && data.left_to_do > 0 && h(LeftToDo, data),
     data && h(Accounting, { here }),
     data?.pausing && h(Pausing, { offer: data.pausing, here }));
+}
+
+/** What is wrong with the source, before anything else. */
+const Trouble = ({ trouble, said }) => h(HStack, { as: "section", "aria-label": "What is wrong", align: "start", gap: 3, borderWidth: 1, borderLeftWidth: 4, colorPalette: paletteOf(trouble),
+  borderColor: "colorPalette.solid", borderRadius: "md", px: 3, py: 2 }, h(Box, { mt: "3px" }, h(Glyph, { of: trouble, size: 16 })), h(Text, { fontSize: "15px", wordBreak: "break-word" }, visible(said)));
+
+/** Counts are filters: each leads to what it counts. What is held and what has expired is under a lease. */
+/** @type {[string, { status?: string, view?: string }][]} */
+const LISTS = [["all", {}], ["claimable", { status: "UNASSIGNED" }], ["held", { status: "ASSIGNED" }], ["expired", { view: "owners" }], ["delayed", { status: "CLOSED" }],
+  ["blocked", { status: "BLOCKED" }], ["parked", { status: "PARKED" }], ["completed", { status: "COMPLETED" }]];
+
+function Counts({ counts, status, to }) {
+  return h(Box, { as: "nav", "aria-label": "By state" }, counts && h(Box, { mb: 2 }, h(Parts, { counts, height: "12px" })),
+    h(SimpleGrid, { columns: { base: 4, lg: 8 }, borderWidth: 1, borderRadius: "md", overflow: "hidden" }, LISTS.map(([word, some]) => {
+      const number = counts && (word === "all" ? whole(counts) : counts[word]);
+      const here = status === some.status && !some.view;
+      return h(Box, { key: word, asChild: true, px: 3, py: 2, minWidth: 0, color: "fg", _hover: { bg: "bg.subtle" }, ...(here ? { bg: "bg.muted", boxShadow: "inset 0 -3px currentColor" } : {}) },
+        h(RouterLink, { to: to(some), "aria-current": here ? "true" : undefined },
+          h(HStack, { gap: 1, color: "fg.muted", fontSize: "xs" }, word !== "all" && h(Glyph, { of: word }), word),
+          h(Text, { fontSize: "lg", fontWeight: number ? "semibold" : "normal", fontVariantNumeric: "tabular-nums", lineHeight: 1.3 }, number === undefined ? "–" : number.toLocaleString())));
+    })));
 }
 
 /** What drivers have not lived to do after their endings. */
