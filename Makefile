@@ -104,6 +104,11 @@ compose-check: .work/compose/ready ## Run docker-compose.yaml whole by podman, a
 	@scripts/system_packages.sh java podman
 	@$(RUN) python -m scripts.containers.compose_check
 
+.PHONY: three-hosts
+three-hosts: .venv/ready ## Drain by Spark on three hosts in containers, as root, and take one away in the middle
+	@scripts/system_packages.sh java podman
+	@$(RUN) python -m scripts.containers.three_hosts
+
 .PHONY: test-without-airflow
 test-without-airflow: .venv/ready ## Drain a partition where only the wheel and pyspark are installed
 	@scripts/system_packages.sh java
