@@ -60,6 +60,10 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, str) else value
 
 
+_UNCUT: Final = 100_000
+"""Columns of what is no terminal: whoever searches a pipe for a key finds it in one piece."""
+
+
 def _text(value: object) -> str:
     if value is None:
         return ""
@@ -83,4 +87,4 @@ def _print_table(rows: Sequence[Row]) -> None:
     table = Table(*(Column(name, overflow="fold") for name in rows[0]), box=box.ASCII_DOUBLE_HEAD)
     for row in rows:
         table.add_row(*(Text(_text(value)) for value in row.values()))
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    Console(width=None if sys.stdout.isatty() else _UNCUT).print(table)

@@ -97,3 +97,11 @@ def test_b8_a_group_is_found_by_the_whole_address_of_an_object(flights, asked, t
         flights.create_partitions([PartitionIdentifier(f"group-{number}", payload=payload)])
     flights.create_partitions([PartitionIdentifier("odd", payload={"base": 1, "names": "b.csv"})])
     assert [row["key"] for row in asked("list", "--payload-like", text)[0]] == found
+
+
+def test_a_pipe_gets_each_key_in_one_piece(flights, cli):
+    key = f"s3a|bucket|{'landing/' * 60}part-0.parquet"
+    flights.create_partitions([key])
+    flights.acquire_partition(key)
+    assert key in cli("list", "--source", "flights")[1]
+    assert key in cli("owners", "--source", "flights")[1]
