@@ -9,7 +9,6 @@ matters changed is not tried again, but for ``--again``. An environment is remov
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import subprocess
 import sys
@@ -117,7 +116,9 @@ def _try_step(cell: Cell, step: str, python: Path, commit: str) -> bool:
 
 
 def _keep(cell: Cell, step: str, ended: Tried, commit: str) -> None:
-    said = " ".join(ended.said.split()).replace(str(ROOT), ".").replace(os.path.expanduser("~"), "~")
+    said = " ".join(ended.said.split())
+    for place, short in ((PLACE, "cells"), (ROOT, "."), (Path.home(), "~")):
+        said = said.replace(str(place), short)
     day = f"{datetime.now(UTC):%Y-%m-%d}"
     note(Run(cell.name, step, "ok" if ended.ok else "failed", said, str(ended.seconds), commit, day))
     print(f"{cell.name} {step}: {'ok' if ended.ok else 'FAILED'} after {ended.seconds} s: {said}", flush=True)

@@ -18,9 +18,19 @@ PLACE: Final = Path(os.environ.get("COORDINATION_CELLS") or ROOT / ".work" / "ce
 """Where interpreters and environments are: 1 to 2 GB each."""
 _TODAY: Final = "2099-01-01T00:00:00Z"
 _PROVIDERS: Final = ("amazon", "apache-spark", "common-compat", "standard")
-_CLIENTS: Final = ("aiobotocore", "boto3", "botocore", "fsspec", "isodate", "javaproperties", "s3fs", "s3transfer")
+_CLIENTS: Final = (
+    "aiobotocore",
+    "boto3",
+    "botocore",
+    "fsspec",
+    "isodate",
+    "javaproperties",
+    "moto",
+    "s3fs",
+    "s3transfer",
+)
 _OURS: Final = (*(f"apache-airflow-providers-{name}" for name in _PROVIDERS), *_CLIENTS, "pyspark", "pyspark-client")
-"""What we ask for ourselves may be newer than an old Airflow: people install us into it today."""
+"""What we ask for ourselves may be newer than an old Airflow, as may what our tests drive: it is installed today."""
 _MAVEN: Final = {"3.12": "3.12.1-1.5.10", "3.13": "3.13.5-1.5.12", "3.14": "3.14.3-1.5.13"}
 """Whole CPythons, in a repository that builds with Java ask anyway."""
 _PLACE: Final = re.compile(r"\w+://\S+")
