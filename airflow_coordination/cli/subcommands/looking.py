@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from itertools import islice
@@ -21,12 +21,12 @@ from airflow_coordination.leases.explaining.wording import UNREADABLE, records_t
 from airflow_coordination.monitoring.advice import ENOUGH, advise
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.late import late_ones
-from airflow_coordination.monitoring.owners import began, owners
+from airflow_coordination.monitoring.owners import Holding, began, owners
 from airflow_coordination.monitoring.selection import listed
 from airflow_coordination.monitoring.slowest import Slow, slowest
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import Line, lines, summary
-from airflow_coordination.monitoring.throughput import lately
+from airflow_coordination.monitoring.throughput import Lately, lately
 from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.outputs.published import published_accounting
 from airflow_coordination.planning.view.showing import dataset_of, of_dataset, unseen
@@ -267,19 +267,25 @@ UNKNOWN = (
 )
 
 
+def _of_late(context: CommandContext, args: Namespace) -> tuple[SourceCoordinator, Sequence[Holding], Lately | None]:
+    """Return a source, what is held of it, and what ended lately; say so where nobody knows that."""
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    held = owners(context.store, identifier_of(coordinator), HELD)
+    if (known := lately(coordinator, held.now)) is None:
+        say(UNKNOWN)
+    return coordinator, held.held, known
+
+
 def print_slowest(context: CommandContext, args: Namespace) -> None:
     """Print which partitions of a source took longest in the last day, and how that ended.
 
     :raises InvalidInputError: for a limit below 1.
     """
     check_limit(args.limit)
-    coordinator = context.coordinator(args.source, args.partition_prefix)
-    held = owners(context.store, identifier_of(coordinator), HELD)
-    known = lately(coordinator, held.now)
+    _, held, known = _of_late(context, args)
     if known is None:
-        say(UNKNOWN)
         return
-    found = slowest(known, held.held, args.limit)
+    found = slowest(known, held, args.limit)
     print_rows([_slow(each) for each in found], args.output)
     if not known.whole:
         say(f"More has ended in the last day than is read: this is since {known.since.isoformat(timespec='seconds')}.")
@@ -293,13 +299,10 @@ def _slow(each: Slow) -> Row:
 
 def print_advice(context: CommandContext, args: Namespace) -> None:
     """Print what follows from the tenures of a source that ended in the last day; say where too little has ended."""
-    coordinator = context.coordinator(args.source, args.partition_prefix)
-    held = owners(context.store, identifier_of(coordinator), HELD)
-    known = lately(coordinator, held.now)
+    coordinator, held, known = _of_late(context, args)
     if known is None:
-        say(UNKNOWN)
         return
-    found = advise(known, held.held, coordinator.looking.outlook())
+    found = advise(known, held, coordinator.looking.outlook())
     rows = [{"advice": str(each.kind), "about": each.about, "why": each.sentence} for each in found]
     if rows or args.output != "table":
         print_rows(rows, args.output)
