@@ -181,7 +181,8 @@ def _offers_of(
     return [
         Offer(action=action, does=does, typed=typed[action], advised=typed[action] == advised, final=action in FINAL)
         for action, does in found
-        if published or action is not Action.RETRACT
+        if not (action is Action.RETRACT and not published)
+        if not (action is Action.PARK and partition.parked)
     ]
 
 

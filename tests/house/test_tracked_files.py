@@ -42,7 +42,8 @@ def test_lock_pins_every_package_by_hash_and_names_no_place(lock):
     """What is installed is what was tested, wherever it comes from."""
     text = re.sub(r"^\s*#.*\n", "", (ROOT / lock).read_text(), flags=re.MULTILINE)
     entries = [entry for entry in re.split(r"\n(?=\S)", text) if entry.strip()]
-    loose = [entry.split()[0] for entry in entries if not re.match(r"[\w.-]+(\[[\w,-]+\])?==\S+ \\\n", entry)]
+    pinned = re.compile(r"[\w.-]+(\[[\w,-]+\])?==\S+( ; [^\\\n]+)? \\\n")
+    loose = [entry.split()[0] for entry in entries if not pinned.match(entry)]
     unhashed = [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry]
     assert (loose, unhashed) == ([], [])
     assert not re.search(r"://|--index|--find-links|@ ", text)

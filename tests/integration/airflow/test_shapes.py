@@ -19,6 +19,9 @@ SHAPES = {
     "docs/how-to/keep-copies.md": ("copy_flights", "~copies/flights", "none_parked"),
     "docs/how-to/compact.md": ("compact_flights", "~merged/flights", "none_parked"),
     "docs/how-to/drain-many.md": ("events", "events", "done"),
+    "docs/how-to/files-to-a-table.md": ("sales", "sales", "done"),
+    "docs/how-to/several-at-a-time.md": ("small_events", "events", "done"),
+    "docs/how-to/share-evenly.md": ("stream", "events", "none_parked"),
     "docs/how-to/foreign-jobs.md": ("legacy", "legacy", "done"),
     "docs/how-to/from-dynamic-mapping.md": ("sales", "sales", "done"),
     "docs/how-to/spark-connect.md": ("spark_connect", "primes", "finished"),
@@ -91,6 +94,7 @@ def streams(moto_server, monkeypatch):
 def documented(tmp_path, monkeypatch, store_url, streams):
     """Return the DAG of a place, on a worker where its tasks cannot work: there is no Java, nor a Spark server."""
     (tmp_path / "dags").mkdir()
+    (tmp_path / "landing").mkdir()
     monkeypatch.setenv("AIRFLOW_VAR_FLIGHTS_DATA", str(tmp_path / "dags"))
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", '{"conn_type": "spark", "host": "local[1]"}')
     monkeypatch.setenv("AIRFLOW_CONN_COORDINATION_QUICKSTART_SPARK", '{"conn_type": "spark", "host": "local[1]"}')
