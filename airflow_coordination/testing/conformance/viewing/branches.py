@@ -149,6 +149,12 @@ class Branches:
         bench.create("k")
         assert (bench.get("k").branch, inside(bench)) == (None, ["l"])
 
+    def test_what_is_deleted_under_its_owner_is_in_none_any_more(self, bench: Workbench) -> None:
+        put(bench, "k")
+        bench.acquire("k")
+        bench.act(Action.DELETE, "k")
+        assert (bench.get("k").branch, inside(bench), counts(bench)) == (None, [], (0, 0, 0))
+
     def test_what_is_new_is_created_in_a_branch(self, bench: Workbench) -> None:
         """Also what was deleted; what is there stays as it is."""
         bench.create("there", "gone", "parent")
