@@ -9,7 +9,7 @@ from typing import Final
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board import pausing
-from airflow_coordination.board.counting import COUNTER
+from airflow_coordination.board.counting import COUNTER, HELD, PARKED
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.source_models import (
     AdviceView,
@@ -34,10 +34,8 @@ from airflow_coordination.values.names import compose_source, split_source
 from airflow_coordination.values.status import PartitionStatus
 
 TENURES: Final = 1_000
-HELD: Final = 400
-PARKED: Final = 400
 LEFT: Final = 100
-"""The most rows of each that one look reads."""
+"""The most rows of each that one look reads, beside leases and parked partitions."""
 SHOWN: Final = 5
 """The most owners and errors that are shown, live owners first, then those with most; of the others, their number."""
 POINTS: Final = 49

@@ -6,7 +6,6 @@ partitions that do nothing, one and four at a time, beside the coordinator alone
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
@@ -20,8 +19,7 @@ from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run
 from benchmarks.spark.rounds import Seconds, in_turn
-from benchmarks.spark.session import session
-from tests.engines.postgres import fresh_database, private_postgres
+from benchmarks.spark.session import database_and_folder, session
 
 LARGE, SMALL, WARM = 2_000_000, 1_000, 2
 PARTITIONS, PLACES = 500, 4
@@ -36,11 +34,11 @@ def benchmark(run: Run) -> Readings:
         return run.nothing_to_count()
     spark = session()
     try:
-        with private_postgres() as cluster, fresh_database(cluster) as url, tempfile.TemporaryDirectory() as folder:
+        with database_and_folder() as (url, folder):
             store = open_store(url)
             store.setup()
-            large = _delivered(run, spark, store, Path(folder), run.scaled(LARGE, SMALL), run.scaled(5, 3))
-            small = _delivered(run, spark, store, Path(folder), SMALL, run.scaled(9, 3))
+            large = _delivered(run, spark, store, folder, run.scaled(LARGE, SMALL), run.scaled(5, 3))
+            small = _delivered(run, spark, store, folder, SMALL, run.scaled(9, 3))
             drained = _drained(run, spark, store, run.scaled(PARTITIONS, 50), run.scaled(7, 3))
             store.close()
     finally:

@@ -6,7 +6,6 @@ is started for one partition is in :mod:`benchmarks.spark.submits`.
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -17,8 +16,7 @@ from benchmarks.goals import Reading, Readings
 from benchmarks.harness.run import Run
 from benchmarks.spark import submits
 from benchmarks.spark.rounds import Seconds, Ways, in_turn
-from benchmarks.spark.session import session, write_file
-from tests.engines.postgres import fresh_database, private_postgres
+from benchmarks.spark.session import database_and_folder, session, write_file
 
 PARTITIONS, ROUNDS, WARM = 64, 15, 2
 _SOURCE, _DATASET = "flights", "clean"
@@ -30,8 +28,8 @@ def benchmark(run: Run) -> Readings:
         return run.nothing_to_count()
     spark = session()
     try:
-        with private_postgres() as cluster, fresh_database(cluster) as url, tempfile.TemporaryDirectory() as folder:
-            seconds = _measured(run, spark, url, Path(folder))
+        with database_and_folder() as (url, folder):
+            seconds = _measured(run, spark, url, folder)
     finally:
         spark.stop()
     return _reading(run, seconds) | submits.readings(run)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+
+from tests.engines.postgres import fresh_database, private_postgres
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -25,6 +30,13 @@ def session() -> Any:
     for name, value in SETTINGS.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+@contextmanager
+def database_and_folder() -> Iterator[tuple[str, Path]]:
+    """Give the URL of an empty database on a PostgreSQL of its own, and an empty folder."""
+    with private_postgres() as cluster, fresh_database(cluster) as url, tempfile.TemporaryDirectory() as folder:
+        yield url, Path(folder)
 
 
 def write_file(place: Path, number: int) -> None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,9 +23,8 @@ from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run
 from benchmarks.harness.systems import ROOT
 from benchmarks.spark.rounds import Seconds, Ways, in_turn
-from benchmarks.spark.session import SETTINGS
+from benchmarks.spark.session import SETTINGS, database_and_folder
 from scripts.spark_archive import java_options
-from tests.engines.postgres import fresh_database, private_postgres
 from tests.integration.spark_connect.server import connect_server
 
 PARTITIONS, SUBMITS, APPLICATIONS, CLIENTS, WARM = 64, 6, 2, 4, 1
@@ -36,13 +34,13 @@ _SOURCE, _OWNER = "numbers", "benchmark/dag/run/task/0/1"
 
 def readings(run: Run) -> Readings:
     """Measure."""
-    with private_postgres() as cluster, fresh_database(cluster) as url, tempfile.TemporaryDirectory() as folder:
-        starts = _Starts(url, Path(folder))
+    with database_and_folder() as (url, folder):
+        starts = _Starts(url, folder)
         ways: Ways = {"plain submit": lambda _: starts.plain(), "leased submit": lambda _: starts.leased()}
         seconds = in_turn(run, "P11 submits", ways, run.scaled(SUBMITS, 2), WARM)
         application: Ways = {"one application": lambda _: starts.leased(PARTITIONS)}
         seconds |= in_turn(run, "P10 applications", application, run.scaled(APPLICATIONS, 1), WARM)
-        with connect_server(Path(folder)) as server:
+        with connect_server(folder) as server:
             clients: Ways = {"Connect client": lambda _: starts.connected(server.url)}
             seconds |= in_turn(run, "P10 clients", clients, run.scaled(CLIENTS, 2), WARM)
         starts.close()

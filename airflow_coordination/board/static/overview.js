@@ -2,7 +2,7 @@
 
 import { useLive } from "./api.js";
 import { Empty, Problem, Read, To, When, ago, at, h, visible } from "./parts.js";
-import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
+import { Glyph, LISTED, Parts, WORDS, paletteOf, whole } from "./states.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, HStack, Heading, Link, Stack, Text } = globalThis.ChakraUI;
@@ -12,8 +12,6 @@ const PACE = 10_000; // milliseconds between two reads: it counts every source
 const COUNTING = 1000; // and while some have never been counted
 const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbers }) => !numbers)) ? COUNTING : PACE);
 const COLUMNS = WORDS.filter((word) => word !== "completed");
-const LISTED = Object.assign(Object.create(null), { claimable: { status: "UNASSIGNED" }, held: { status: "ASSIGNED" }, expired: { view: "owners" }, delayed: { status: "CLOSED" },
-  blocked: { status: "BLOCKED" }, parked: { status: "PARKED" }, completed: { status: "COMPLETED" } });
 
 export function Overview({ place: { dag } }) {
   return h(Read, useLive("sources", { dag }, pace), (page, { served }) => {

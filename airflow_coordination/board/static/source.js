@@ -2,7 +2,7 @@
 
 import { read, useLive } from "./api.js";
 import { Pausing } from "./pausing.js";
-import { Glyph, Parts, paletteOf, whole } from "./states.js";
+import { Glyph, LISTED, Parts, WORDS, paletteOf, whole } from "./states.js";
 import { Command, Problem, Rows, To, When, Who, at, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
@@ -44,14 +44,11 @@ function Read({ source: { store, source }, status, narrowed, brief }) {
 const Trouble = ({ trouble, said }) => h(HStack, { as: "section", "aria-label": "What is wrong", align: "start", gap: 3, borderWidth: 1, borderLeftWidth: 4, colorPalette: paletteOf(trouble),
   borderColor: "colorPalette.solid", borderRadius: "md", px: 3, py: 2 }, h(Box, { mt: "3px" }, h(Glyph, { of: trouble, size: 16 })), h(Text, { fontSize: "15px", wordBreak: "break-word" }, visible(said)));
 
-/** Counts are filters: each leads to what it counts. What is held and what has expired is under a lease. */
-/** @type {[string, { status?: string, view?: string }][]} */
-const LISTS = [["all", {}], ["claimable", { status: "UNASSIGNED" }], ["held", { status: "ASSIGNED" }], ["expired", { view: "owners" }], ["delayed", { status: "CLOSED" }],
-  ["blocked", { status: "BLOCKED" }], ["parked", { status: "PARKED" }], ["completed", { status: "COMPLETED" }]];
-
+/** Counts are filters: each leads to what it counts. */
 function Counts({ counts, status, to }) {
   return h(Box, { as: "nav", "aria-label": "By state" }, counts && h(Box, { mb: 2 }, h(Parts, { counts, height: "12px" })),
-    h(SimpleGrid, { columns: { base: 4, lg: 8 }, borderWidth: 1, borderRadius: "md", overflow: "hidden" }, LISTS.map(([word, some]) => {
+    h(SimpleGrid, { columns: { base: 4, lg: 8 }, borderWidth: 1, borderRadius: "md", overflow: "hidden" }, ["all", ...WORDS].map((word) => {
+      const some = LISTED[word] ?? {};
       const number = counts && (word === "all" ? whole(counts) : counts[word]);
       const here = status === some.status && !some.view;
       return h(Box, { key: word, asChild: true, px: 3, py: 2, minWidth: 0, color: "fg", _hover: { bg: "bg.subtle" }, ...(here ? { bg: "bg.muted", boxShadow: "inset 0 -3px currentColor" } : {}) },

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Protocol
+from typing import Any
 
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.fence import Fence
@@ -34,22 +34,6 @@ class JobTags:
 log = logging.getLogger(__name__)
 
 
-class Jobs(Protocol):
-    """What a tenure does with its jobs."""
-
-    def mark(self, description: str) -> None:
-        """Mark those that the calling thread starts from now on."""
-
-    def unmark(self) -> None:
-        """Take the marks away from the calling thread."""
-
-    def cancel(self) -> None:
-        """Cancel what runs now."""
-
-    def progress(self) -> object:
-        """Return a value that changes when a task of them ends."""
-
-
 class NoJobs:
     """The jobs of a function that is given no session."""
 
@@ -67,7 +51,7 @@ class NoJobs:
         return None
 
 
-def jobs_of(spark: Any, fence: Fence, *, alone: bool, pooled: bool) -> Jobs:
+def jobs_of(spark: Any, fence: Fence, *, alone: bool, pooled: bool) -> NoJobs | SparkJobs:
     """Return the jobs of a tenure; see :class:`SparkJobs`."""
     return NoJobs() if spark is None else SparkJobs(spark, fence, alone=alone, pooled=pooled)
 
