@@ -17,6 +17,7 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tests.matrix import airflow_names
 from tests.matrix.cells import CELLS, Cell, named
 from tests.matrix.making import PLACE, ROOT, CannotBeHadError, made
 from tests.matrix.results import FILE, MADE, Run, note, read, table
@@ -49,7 +50,8 @@ def _commit() -> str:
 
     :raises SystemExit: when something is not committed: nobody could say what was tried.
     """
-    if found := _git("status", "--porcelain", "--", ".", f":!{FILE.relative_to(ROOT)}"):
+    kept = [f":!{file.relative_to(ROOT)}" for file in (FILE, airflow_names.FILE)]
+    if found := _git("status", "--porcelain", "--", ".", *kept):
         raise SystemExit(f"Commit first; this is not:\n{found}")
     return _git("rev-parse", "HEAD")
 

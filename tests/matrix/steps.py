@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.docs.pages import steps
+from tests.matrix import airflow_names
 from tests.matrix.cells import Cell
 from tests.matrix.making import ROOT
 
@@ -90,10 +91,21 @@ class Place:
 
 
 def imports(place: Place) -> str:
-    """Import every module."""
+    """Import every module, and look for each name of Airflow's that the package takes."""
     airflow = place.cell.airflow
-    beyond = [FROM_3_3] if airflow and not airflow.version.startswith("3.3") else []
-    return place.run(place.python, ROOT / "tests/matrix/load_modules.py", *beyond, within=_WITHIN["imports"])
+    assert airflow is not None  # a cell without one has no such step
+    modules, names = (
+        place.run(
+            place.python, ROOT / f"tests/matrix/{program}.py", *beyond(airflow.version), within=_WITHIN["imports"]
+        )
+        for program in ("load_modules", "airflow_names")
+    )
+    return f"{_last(modules)}, {airflow_names.keep(airflow.version, names)} names of Airflow's"
+
+
+def beyond(version: str) -> list[str]:
+    """Return our modules that a version of Airflow is too old for."""
+    return [] if version.startswith("3.3.") else [FROM_3_3]
 
 
 def told(cell: Cell) -> list[dict[str, Any]]:
