@@ -160,7 +160,8 @@ def _selected(coordinator: SourceCoordinator, asked: DryRunRequest) -> Selection
 
 def _filter(narrowing: Narrowing) -> Filter:
     status = narrowing.status and str(narrowing.status)
-    return Filter(status, narrowing.error_like, narrowing.key_prefix, narrowing.owner_like)
+    texts = (narrowing.error_like, narrowing.key_prefix, narrowing.owner_like, None, narrowing.error_alike)
+    return Filter(status, *texts)
 
 
 def _sentence(source: str, found: Selection, matching: int, meant: int) -> str | None:

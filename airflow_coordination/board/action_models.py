@@ -7,7 +7,7 @@ from typing import Annotated, Final
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from airflow_coordination.board.models import PartitionRow, State
+from airflow_coordination.board.models import PartitionRow, Wanted
 
 MOST_KEYS: Final = 25
 """The most partitions that one request names: more would take longer than a second on a slow store."""
@@ -39,10 +39,11 @@ class Sent(BaseModel):
 class Narrowing(Sent):
     """A filter; what is left out narrows nothing."""
 
-    status: State | None = None
+    status: Wanted | None = None
     error_like: _Text | None = None
     key_prefix: _Text | None = None
     owner_like: _Text | None = None
+    error_alike: _Text | None = None
 
 
 class DryRunRequest(Sent):

@@ -36,7 +36,7 @@ from airflow_coordination.board.duties.models import (
     RunNowRequest,
     RunNowResult,
 )
-from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, State
+from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, Wanted
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User
 from airflow_coordination.board.showing import acting as of_view
@@ -78,12 +78,13 @@ After = Annotated[str | None, Query(description="Only keys above this one in byt
 
 
 def _chosen(
-    status: Annotated[State | None, Query(description="Only those in this state")] = None,
+    status: Annotated[Wanted | None, Query(description="Only those in this state")] = None,
     prefix: Annotated[str | None, Query(description="Only keys that begin so")] = None,
     owner: Annotated[str | None, Query(description="Only those of an owner with this in its name")] = None,
     error: Annotated[str | None, Query(description="Only those with this in their last error")] = None,
+    alike: Annotated[str | None, Query(description="Only those with this last error, but for numbers and keys")] = None,
 ) -> Filter:
-    return Filter(str(status) if status else None, error or None, prefix or None, owner or None)
+    return Filter(str(status) if status else None, error or None, prefix or None, owner or None, None, alike or None)
 
 
 Chosen = Annotated[Filter, Depends(_chosen)]

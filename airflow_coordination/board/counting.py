@@ -13,7 +13,7 @@ from threading import Lock
 from time import monotonic
 from typing import Final
 
-from airflow_coordination.monitoring.counts import Counts, counted
+from airflow_coordination.monitoring.counts import Counts, counted, told_apart
 from airflow_coordination.monitoring.needs import Need, needs_of, said_of, trouble_of
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.protocol.port import PartitionStore
@@ -78,6 +78,7 @@ def count(store: PartitionStore, source: str) -> Counted:
     counts, outlook, now = store.counts(source), store.outlook(source), store.now()
     words = counted(counts, outlook)
     held = owners(store, source, HELD) if counts[PartitionStatus.ASSIGNED] else None
+    words = told_apart(words, sum(each.expired for each in held.held) if held else 0)
     parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True) if words.parked else ()
     leases = held.held if held else ()
     return Counted(

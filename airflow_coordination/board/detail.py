@@ -25,7 +25,7 @@ from airflow_coordination.board.visibility import coordinator_of, open_visible
 from airflow_coordination.monitoring.advice import advise
 from airflow_coordination.monitoring.owners import Holding, owners
 from airflow_coordination.monitoring.progress import Progress
-from airflow_coordination.monitoring.summaries import grouped
+from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.monitoring.throughput import Lately, lately
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import PartitionStore, parts_of
@@ -56,7 +56,7 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
         notes = parts_of(store).follow_ups
         left = () if notes is None else notes.follow_ups(source, None, None, LEFT)
         parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True)
-        errors = [ErrorView(error=each.error, like=each.like or None, number=each.number) for each in grouped(parked)]
+        errors = [_error_view(each) for each in grouped(parked)]
         workers = _workers(held.held)
         body = SourceDetail(
             since=known.since if known else None,
@@ -81,6 +81,10 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
             finishing=remedies.about(remedies.shell_of(store), "finish-actions", source),
         )
         return Read(body, held.now)
+
+
+def _error_view(group: ErrorGroup) -> ErrorView:
+    return ErrorView(error=group.error, like=group.like or None, alike=group.alike, number=group.number)
 
 
 def _pace(known: Lately, outlook: Outlook) -> PaceView | None:

@@ -21,6 +21,24 @@ class State(StrEnum):
     COMPLETED = "COMPLETED"
 
 
+class Wanted(StrEnum):
+    """What a list is narrowed by: one of the seven words that counts have, or a state of the version before."""
+
+    claimable = "claimable"
+    held = "held"
+    expired = "expired"
+    delayed = "delayed"
+    blocked = "blocked"
+    parked = "parked"
+    completed = "completed"
+    UNASSIGNED = "UNASSIGNED"
+    BLOCKED = "BLOCKED"
+    ASSIGNED = "ASSIGNED"
+    CLOSED = "CLOSED"
+    PARKED = "PARKED"
+    COMPLETED = "COMPLETED"
+
+
 class Numbers(BaseModel):
     """Numbers of partitions of a source; each is counted in one state, and in one word.
 

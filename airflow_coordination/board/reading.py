@@ -42,7 +42,7 @@ from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.monitoring.needs import TROUBLES
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.selection import Filter, listed
-from airflow_coordination.monitoring.states import state_of
+from airflow_coordination.monitoring.states import state_of, word_of
 from airflow_coordination.monitoring.timeline import timeline
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.view import EMPTY
@@ -118,8 +118,9 @@ def tiles(user: BaseUser, connection: str, source: str, chosen: Filter, after: s
     """Return a part of a source's map; raises as :func:`page` does."""
     with open_visible(user, connection, source) as (store, seen):
         found, following = listed(coordinator_of(user, store, seen), chosen, after, TILES, ROWS)
-        shown = [Tile(key=each.key, state=state_of(each)) for each in found]
-        return Read(TilesPage(tiles=shown, after=following), store.now())
+        now = store.now()
+        shown = [Tile(key=each.key, state=state_of(each), word=word_of(each, now)) for each in found]
+        return Read(TilesPage(tiles=shown, after=following), now)
 
 
 def accounting(user: BaseUser, connection: str, source: str) -> Read[SourceAccounting]:
@@ -145,6 +146,7 @@ def _typed(store: PartitionStore, source: str, chosen: Filter) -> str:
         error_like=chosen.error_like,
         key_prefix=chosen.key_prefix,
         owner_like=chosen.owner_like,
+        error_alike=chosen.error_alike,
     )
 
 

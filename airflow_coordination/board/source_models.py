@@ -43,10 +43,14 @@ class WorkerView(BaseModel):
 
 
 class ErrorView(BaseModel):
-    """Parked partitions with the same error; ``like`` finds them, and is absent where they have no text in common."""
+    """Parked partitions with the same error; ``alike`` finds exactly them.
+
+    ``like`` is what their errors begin with, absent where they have no text in common.
+    """
 
     error: str
     like: str | None
+    alike: str
     number: int
 
 
@@ -102,10 +106,11 @@ class SourceDetail(BaseModel):
 
 
 class Tile(BaseModel):
-    """A partition on the map."""
+    """A partition on the map; ``state`` is there for one version more, look at ``word``."""
 
     key: str
     state: str
+    word: str
 
 
 class TilesPage(BaseModel):

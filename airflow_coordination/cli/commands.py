@@ -42,15 +42,17 @@ from airflow_coordination.cli.subcommands.metrics import metrics
 from airflow_coordination.cli.subcommands.one_source import print_audit, print_errors, print_source
 from airflow_coordination.cli.subcommands.overview import print_owners, print_shards, print_sources, print_workers
 from airflow_coordination.monitoring.acting import OFFERED
-from airflow_coordination.monitoring.states import STATES
+from airflow_coordination.monitoring.states import STATES, WORDS
 from airflow_coordination.protocol.writes import Action
 
 KEY: Final = _option("key", help="The partition's key")
 KEYS: Final = _option("key", nargs="*", help="Partition keys; or give a filter")
-_APART: Final = "CLOSED: those not PARKED; UNASSIGNED: those not BLOCKED"
+_IN: Final = (*WORDS, *STATES)
+_APART: Final = "the words in capitals are those of the version before"
 _FILTER: Final = (
-    _option("--status", choices=STATES, help=f"All partitions in this state; {_APART}"),
+    _option("--status", choices=_IN, help=f"All partitions in this state; {_APART}"),
     _option("--error-like", metavar="TEXT", help="All partitions with this in their last error"),
+    _option("--error-alike", metavar="TEXT", help="All partitions of one line of `errors`, by its column alike"),
     _option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
     _option("--owner-like", metavar="TEXT", help="All partitions that an owner with this in its name holds"),
     _option("--payload-like", metavar="TEXT", help="All partitions with this in their payload, for example an object"),
@@ -66,8 +68,9 @@ _PAUSE: Final = (
     ),
 )
 _PAGING: Final = (
-    _option("--status", choices=STATES, help=f"Only partitions in this state; {_APART}"),
+    _option("--status", choices=_IN, help=f"Only partitions in this state; {_APART}"),
     _option("--error-like", metavar="TEXT", help="Only partitions with this in their last error"),
+    _option("--error-alike", metavar="TEXT", help="Only partitions of one line of `errors`, by its column alike"),
     _option("--key-prefix", metavar="TEXT", help="Only partitions whose key begins so"),
     _option("--owner-like", metavar="TEXT", help="Only partitions that an owner with this in its name holds"),
     _option("--payload-like", metavar="TEXT", help="Only partitions with this in their payload, for example an object"),

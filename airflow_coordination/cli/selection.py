@@ -36,12 +36,13 @@ def filter_of(args: Namespace) -> Filter:
 
     :raises SettingsError: when a part of it is empty.
     """
-    for name in ("error_like", "key_prefix", "owner_like", "payload_like"):
+    for name in ("error_like", "error_alike", "key_prefix", "owner_like", "payload_like"):
         if getattr(args, name) == "":
             raise SettingsError(f"--{name.replace('_', '-')}", "", "is empty", "Leave it out: it would narrow nothing")
     if args.key_prefix is not None:
         check_key(args.key_prefix, "--key-prefix")
-    return Filter(args.status, args.error_like, args.key_prefix, args.owner_like, args.payload_like)
+    texts = (args.error_like, args.key_prefix, args.owner_like, args.payload_like, args.error_alike)
+    return Filter(args.status, *texts)
 
 
 def sentence(source: str, found: Selection) -> str | None:

@@ -14,8 +14,9 @@ class Counts:
     """A source's partitions.
 
     :param claimable: can be acquired now, and nobody's lease on them has run out: new, reopened, or due.
-    :param held: by an owner under a lease that lasts; on DynamoDB expired ones, too, because counting them is dear.
-    :param expired: their lease has ended without a word; they can be acquired, too. On DynamoDB 0.
+    :param held: by an owner under a lease that lasts; on DynamoDB expired ones, too, that were not looked at.
+    :param expired: their lease has ended without a word; they can be acquired, too. On DynamoDB of those that were
+        looked at (:func:`told_apart`), because counting them is dear.
     :param delayed: wait for a time that has not come.
     :param blocked: wait for parents.
     :param parked: wait for a person.
@@ -61,3 +62,12 @@ def counted(counts: Mapping[PartitionStatus, int], outlook: Outlook) -> Counts:
         held=max(0, counts[PartitionStatus.ASSIGNED] - seen.expired),
         completed=counts[PartitionStatus.COMPLETED],
     )
+
+
+def told_apart(counts: Counts, expired: int) -> Counts:
+    """Return counts in which what has expired is not held, on a store that does not count it, too.
+
+    :param expired: of how many leases that were looked at this was seen.
+    """
+    more = max(0, min(expired, counts.held + counts.expired) - counts.expired)
+    return replace(counts, held=counts.held - more, expired=counts.expired + more)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.monitoring.states import BLOCKED, by_state, state_of, wanted
+from airflow_coordination.monitoring.counts import counted
+from airflow_coordination.monitoring.states import RARE, WORDS, among, by_state, state_of, word_of
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.values.failing import alike
 from airflow_coordination.values.status import PartitionStatus
 
 SAMPLE: Final = 5
@@ -25,11 +28,12 @@ _GROUP: Final = '"names":'
 class Filter:
     """A filter over the partitions of a source. What is ``None`` narrows nothing.
 
-    :param state: a status, ``PARKED`` or ``BLOCKED``.
+    :param state: one of the seven words of counts; or a status, ``PARKED`` or ``BLOCKED``.
     :param error_like: a part of the last error; upper and lower case are the same.
     :param key_prefix: what the keys begin with.
     :param owner_like: a part of the owner; upper and lower case are the same.
     :param payload_like: a part of the payload's JSON; of a group of objects, a part of an object's address.
+    :param error_alike: the last error but for its numbers and the key (:func:`~.failing.alike`): a group of errors.
     """
 
     state: str | None = None
@@ -37,6 +41,7 @@ class Filter:
     key_prefix: str | None = None
     owner_like: str | None = None
     payload_like: str | None = None
+    error_alike: str | None = None
 
     def __bool__(self) -> bool:
         return self.state is not None or self.key_prefix is not None or self._reads_texts
@@ -48,6 +53,7 @@ class Filter:
             self.key_prefix and f"have a key that begins with {self.key_prefix!r}",
             self.owner_like and f"have an owner with {self.owner_like!r} in it",
             self.payload_like and f"have a payload with {self.payload_like!r} in it",
+            self.error_alike and f"have a last error like {self.error_alike!r}",
         )
         return " and ".join(filter(None, said))
 
@@ -58,24 +64,54 @@ class Filter:
 
     @property
     def reads_more(self) -> bool:
-        """Whether more has to be read than it finds: no page is asked for by a text, or what is blocked."""
-        return self._reads_texts or self.state == BLOCKED
+        """Whether much more has to be read than it finds: no page is asked for by a text, or what is blocked."""
+        return self._reads_texts or self.state in RARE
+
+    @property
+    def pages(self) -> int:
+        """How many pages one look takes."""
+        return len(among(self._looked_at))
+
+    @property
+    def tells_time(self) -> bool:
+        """Whether the clock decides what it finds."""
+        return self.state in WORDS
+
+    @property
+    def _looked_at(self) -> str | None:
+        return self.state or (None if self.owner_like is None else str(PartitionStatus.ASSIGNED))
 
     @property
     def _reads_texts(self) -> bool:
-        return any(text is not None for text in (self.error_like, self.owner_like, self.payload_like))
+        texts = (self.error_like, self.owner_like, self.payload_like, self.error_alike)
+        return any(text is not None for text in texts)
 
     def page(self, coordinator: SourceCoordinator, after: str | None, limit: int) -> Sequence[Partition]:
-        """Return the next partitions to look at, by key: where it names a prefix, only what may have it is read."""
-        state = self.state or (None if self.owner_like is None else str(PartitionStatus.ASSIGNED))
-        status, parked = wanted(state)  # what nobody holds has no owner
-        return coordinator.partitions(status, after, limit, parked=parked, prefix=self.key_prefix)
+        """Return the next partitions to look at, by key: where it names a prefix, only what may have it is read.
 
-    def finds(self, partition: Partition) -> bool:
-        """Return whether it finds one of a page."""
-        in_state = self.state is None or state_of(partition) == self.state
+        :param limit: so many at most; as many are read of each status that a word is among.
+        """
+        found = [
+            each
+            for status, parked in among(self._looked_at)  # what nobody holds has no owner
+            for each in coordinator.partitions(status, after, limit, parked=parked, prefix=self.key_prefix)
+        ]
+        return found if self.pages == 1 else sorted(found, key=lambda each: each.key.encode())[:limit]
+
+    def finds(self, partition: Partition, now: datetime) -> bool:
+        """Return whether it finds one of a page.
+
+        :param now: the store's clock.
+        """
         said = _has(partition.last_error, self.error_like) and _has(partition.owner, self.owner_like)
-        return in_state and said and _holds(partition.payload_text, self.payload_like)
+        if self.error_alike is not None:
+            said = said and alike(partition.last_error, partition.key) == self.error_alike
+        return said and self._in_state(partition, now) and _holds(partition.payload_text, self.payload_like)
+
+    def _in_state(self, partition: Partition, now: datetime) -> bool:
+        if self.state is None:
+            return True
+        return (word_of(partition, now) if self.tells_time else state_of(partition)) == self.state
 
 
 def _has(text: str | None, part: str | None) -> bool:
@@ -127,17 +163,26 @@ def listed(
     :param rows: stop after having read so many, one more at least than ``limit``; perhaps nothing was found among them.
     """
     kept: list[Partition] = []
-    while rows is None or rows > 0:
-        size = _PAGE if chosen.reads_more else limit + 1
-        size = size if rows is None else min(size, rows)
+    now, size = _clock(coordinator, chosen), _PAGE if chosen.reads_more else limit + 1
+    while rows is None or rows >= chosen.pages:
+        size = size if rows is None else min(size, rows // chosen.pages)
         page = chosen.page(coordinator, after, size)
-        kept += filter(chosen.finds, page)
+        kept += (each for each in page if chosen.finds(each, now))
         if len(kept) > limit:
             return kept[:limit], kept[limit - 1].key
         if len(page) < size:
             return kept, None
-        after, rows = page[-1].key, None if rows is None else rows - size
+        after, rows = page[-1].key, None if rows is None else rows - size * chosen.pages
+        size = min(_PAGE, 2 * size)  # others are among them: less and less is asked one by one
     return kept, after
+
+
+_ANY_TIME: Final = datetime.fromtimestamp(0, UTC)
+
+
+def _clock(coordinator: SourceCoordinator, chosen: Filter) -> datetime:
+    """Return the store's clock, where it decides what is found."""
+    return coordinator.store.now() if chosen.tells_time else _ANY_TIME
 
 
 def count(
@@ -149,33 +194,42 @@ def count(
     :param limit: how many are taken.
     :param rows: stop after having read so many; the result says where to go on.
     """
-    if chosen.only_state and after is None and 0 < limit <= _PAGE:
-        counted = _counted_by_index(coordinator, chosen, chosen.only_state, limit)
-        if counted is not None:
-            return counted
+    now = _clock(coordinator, chosen)
+    if chosen.only_state and after is None and 0 < limit <= _most(chosen, rows):
+        known = _counted_by_index(coordinator, chosen, chosen.only_state, limit, now)
+        if known is not None:
+            return known
     kept: list[Partition] = []
     matching = 0
-    while rows is None or rows > 0:
-        size = _PAGE if rows is None else min(_PAGE, rows)
+    while rows is None or rows >= chosen.pages:
+        size = _most(chosen, rows)
         page = chosen.page(coordinator, after, size)
-        found = list(filter(chosen.finds, page))
+        found = [each for each in page if chosen.finds(each, now)]
         matching += len(found)
         kept += found[: limit - len(kept)]
         if len(page) < size:
             return Selection(kept, matching, str(chosen))
-        after, rows = page[-1].key, None if rows is None else rows - size
+        after, rows = page[-1].key, None if rows is None else rows - size * chosen.pages
     return Selection(kept, matching, str(chosen), after)
 
 
-def _counted_by_index(coordinator: SourceCoordinator, chosen: Filter, state: str, limit: int) -> Selection | None:
+def _most(chosen: Filter, rows: int | None) -> int:
+    """Return the most partitions that one look brings, of so many rows."""
+    return _PAGE if rows is None else min(_PAGE, rows // chosen.pages)
+
+
+def _counted_by_index(
+    coordinator: SourceCoordinator, chosen: Filter, state: str, limit: int, now: datetime
+) -> Selection | None:
     """Return what is found, ``None`` where others stand between: what is blocked lies among what is UNASSIGNED."""
     page = chosen.page(coordinator, None, limit)
-    found = list(filter(chosen.finds, page))
+    found = [each for each in page if chosen.finds(each, now)]
     if len(page) < limit:
         return Selection(found, len(found), str(chosen))
     if len(found) < len(page):
         return None
-    whole = by_state(coordinator.counts(), coordinator.looking.outlook())[state]
+    counts, outlook = coordinator.counts(), coordinator.looking.outlook()
+    whole = {**by_state(counts, outlook), **asdict(counted(counts, outlook))}[state]
     return Selection(found, max(whole, len(found)), str(chosen))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -23,15 +23,31 @@ _WANTED: Final = {
     PARKED: (PartitionStatus.CLOSED, True),
 }
 STATES: Final = tuple(_WANTED)
-"""The states by which a list can be narrowed."""
+"""The states of the version before, by which a list can still be narrowed."""
+
+_WAITING: Final = ((PartitionStatus.UNASSIGNED, None), (PartitionStatus.CLOSED, False))
+_LEASED: Final = ((PartitionStatus.ASSIGNED, None),)
+_AMONG: Final[Mapping[str, Sequence[tuple[PartitionStatus | None, bool | None]]]] = {
+    "claimable": _WAITING,
+    "held": _LEASED,
+    "expired": _LEASED,
+    "delayed": _WAITING,
+    "blocked": ((PartitionStatus.UNASSIGNED, None),),
+    "parked": ((PartitionStatus.CLOSED, True),),
+    "completed": ((PartitionStatus.COMPLETED, None),),
+}
+WORDS: Final = tuple(_AMONG)
+"""The seven words that counts have, and by which a list is narrowed: each partition is in one of them."""
+RARE: Final = frozenset({BLOCKED, "expired", "delayed", "blocked"})
+"""What is looked for among others, which may be many more; of the other words, others are among them now and then."""
 
 
-def wanted(state: str | None) -> tuple[PartitionStatus | None, bool | None]:
-    """Return what a page is asked for: the status, and whether parked, of one of :data:`STATES`, or of any.
+def among(state: str | None) -> Sequence[tuple[PartitionStatus | None, bool | None]]:
+    """Return what pages are asked for, each by its status and whether parked: of a word, of a state, or of any.
 
-    Which of the UNASSIGNED ones are blocked, no page is asked for: :func:`state_of` tells.
+    What else is on them, no store is asked: :func:`state_of` and :func:`word_of` tell.
     """
-    return _WANTED.get(state or "", (None, None))
+    return _AMONG.get(state or "") or (_WANTED.get(state or "", (None, None)),)
 
 
 def state_of(partition: Partition) -> str:

@@ -66,6 +66,7 @@ class ErrorGroup:
     :param number: how many.
     :param key: one of them.
     :param since: since when the first of them is parked, as far as the partitions tell.
+    :param alike: what a filter finds exactly them by.
     """
 
     error: str
@@ -73,6 +74,7 @@ class ErrorGroup:
     number: int
     key: str
     since: datetime | None = None
+    alike: str = ""
 
 
 def grouped(parked: Iterable[Partition]) -> list[ErrorGroup]:
@@ -80,16 +82,16 @@ def grouped(parked: Iterable[Partition]) -> list[ErrorGroup]:
     groups_of: dict[str, list[Partition]] = {}
     for each in parked:
         groups_of.setdefault(alike(each.last_error, each.key), []).append(each)
-    groups = [_group(each) for each in groups_of.values()]
+    groups = [_group(same, each) for same, each in groups_of.items()]
     return sorted(groups, key=lambda group: (-group.number, group.error))
 
 
-def _group(found: list[Partition]) -> ErrorGroup:
+def _group(alike: str, found: list[Partition]) -> ErrorGroup:
     texts = [(each.last_error or "").strip().partition("\n")[0] for each in found]
     same = takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))
     like = "".join(char for char, _ in same)
     since = min(filter(None, (each.updated_at for each in found)), default=None)
-    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key, since)
+    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key, since, alike)
 
 
 def _said(partition: Partition) -> str:

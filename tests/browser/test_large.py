@@ -120,7 +120,7 @@ def test_a_million_are_counted_by_their_state_at_once(page: Page, address: str) 
     page.get_by_role("button", name="Reset").click()
     page.get_by_label("Why").fill("w")
     page.get_by_role("button", name="Dry run").click()
-    expect(page.get_by_text(f"{COMPLETED} partition(s) of source source-03 are COMPLETED.")).to_be_visible()
+    expect(page.get_by_text(f"{COMPLETED} partition(s) of source source-03 are completed.")).to_be_visible()
     expect(page.get_by_text("At most 1000 are meant at once")).to_be_visible()
 
 
@@ -136,7 +136,7 @@ def test_an_error_is_looked_for_portion_by_portion(page: Page, address: str) -> 
 def test_a_map_of_five_thousand_goes_on(page: Page, address: str) -> None:
     page.goto(f"{SOURCE.format(address)}&view=map")
     expect(page.locator("[data-key]")).to_have_count(5_000)
-    expect(page.get_by_text("COMPLETED 3,000")).to_be_visible()
+    expect(page.get_by_text("3,000 completed")).to_be_visible()
     keep(page, "board-map")
     page.get_by_role("link", name="Next tiles").click()
     expect(page.locator("[data-key=k000005001]")).to_be_visible()

@@ -2,7 +2,8 @@
 
 import { post } from "./api.js";
 import { Field, named, useWork } from "./forms.js";
-import { Command, Key, Problem, Rows, StateBadge, To, at, h, visible } from "./parts.js";
+import { Word } from "./states.js";
+import { Command, Key, Problem, Rows, To, at, h, visible } from "./parts.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, HStack, Stack, Text } = globalThis.ChakraUI;
@@ -107,7 +108,7 @@ function Found({ found, busy, action }) {
   return h(Stack, { gap: 2 },
     h(Text, null, sentence ? visible(sentence) : after && `${matching.toLocaleString()} found so far${busy ? " …" : "; counting was not finished."}`),
     samples.length > 0 && h(Rows, { heads: ["Key", "State", "Owner", "Last error", ...(samples.some(isAtStake) ? [whatIsAtStake(samples)] : [])],
-      rows: samples.map((one) => [one.key, h(Key, { text: one.key }), h(StateBadge, { state: one.status }), visible(one.owner ?? ""),
+      rows: samples.map((one) => [one.key, h(Key, { text: one.key }), h(Word, { of: one.word }), visible(one.owner ?? ""),
         h(Text, { lineClamp: 2 }, visible(one.last_error ?? "")), ...(samples.some(isAtStake) ? [atStake(one)] : [])]) }),
     !after && h(Text, { fontWeight: "bold" }, `Dry run: would ${action} ${fit} of ${meant.length}. Nothing was changed.`),
     h(Refusals, { refusals, more: refused - refusals.length }));

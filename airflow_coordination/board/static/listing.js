@@ -5,7 +5,7 @@ import { useLive } from "./api.js";
 import { InBranch } from "./branches.js";
 import { ago, Command, Empty, Key, Read, To, When, at, h, visible } from "./parts.js";
 import { Detail } from "./source.js";
-import { Word } from "./states.js";
+import { Word, wordOf } from "./states.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, HStack, Input, Stack, Table, Text } = globalThis.ChakraUI;
@@ -14,23 +14,26 @@ const WHOLE = 500; // parked ones of one page: so many can be ordered by more th
 const QUIET = "A source of this size is read by its keys: it is ordered otherwise where all that match stand on one page.";
 
 /** Partitions as a list; what the source says of itself stands above its first page. */
-export function Partitions({ place, go }) {
-  const { store, source, status, prefix, owner, error, after } = place;
-  const limit = status === "PARKED" ? WHOLE : undefined;
-  const read = useLive("partitions", { store, source, status, prefix, owner, error, after, limit });
+export function Partitions({ place: asked, go }) {
+  const { store, source, prefix, owner, error, alike, after } = asked;
+  const status = wordOf(asked.status);
+  const place = { ...asked, status };
+  const limit = status === "parked" ? WHOLE : undefined;
+  const read = useLive("partitions", { store, source, status, prefix, owner, error, alike, after, limit });
   const here = { store, source };
-  const narrowed = { prefix, owner, error };
+  const narrowed = { prefix, owner, error, alike };
   return h(Stack, { gap: 3 },
     h(Detail, { source: here, status, narrowed, brief: Boolean(after) }),
     h(HStack, { wrap: "wrap", gap: 4, fontSize: "sm" },
       h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"), h(To, { to: at({ ...here, status, ...narrowed, view: "map" }) }, "MAP"),
       h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS"), h(To, { to: at({ ...here, view: "branches" }) }, "BRANCHES")),
+    alike && h(HStack, { wrap: "wrap", fontSize: "sm" }, "Only with this last error:", h(Key, { text: alike }), h(To, { to: at({ ...here, status, prefix, owner, error }) }, "All errors")),
     h(Search, { key: JSON.stringify(narrowed), narrowed, search: (texts) => go(at({ ...here, status, ...texts })) }),
     h(Read, read, (page, { now }) => h(List, { key: JSON.stringify([store, source, status, narrowed, after]), page, now, place, here, narrowed })));
 }
 
 function List({ page: { typed, partitions, offers, after: next }, now, place, here, narrowed }) {
-  const { status, prefix, owner, error, after } = place;
+  const { status, prefix, owner, error, alike, after } = place;
   const [chosen, choose] = useState(/** @type {string[]} */ ([]));
   const [order, setOrder] = useState(/** @type {any} */ (null));
   const whole = !after && !next;
@@ -44,7 +47,7 @@ function List({ page: { typed, partitions, offers, after: next }, now, place, he
     offers.length > 0 && h(Actions, { key: JSON.stringify(target), offers, place, target }),
     partitions.length
       ? h(Listed, { shown, status, now, here, whole, order, setOrder, ...(offers.length > 0 ? { chosen: there, choose } : {}) })
-      : h(Empty, null, nothing(next, status || prefix || owner || error)),
+      : h(Empty, null, nothing(next, status || prefix || owner || error || alike)),
     h(HStack, null,
       after && h(To, { to: at({ ...here, status, ...narrowed }) }, "First page"),
       next && h(To, { to: at({ ...here, status, ...narrowed, after: next }) }, partitions.length ? "Next page" : "Look on")),
@@ -56,8 +59,8 @@ function nothing(next, narrowed) {
   return narrowed ? "No partition matches. Choose another state, or clear the search." : "This source has no partitions. Run its supplier.";
 }
 
-const filterOf = ({ status, prefix, owner, error }) =>
-  Object.fromEntries(Object.entries({ status, key_prefix: prefix, owner_like: owner, error_like: error }).filter(([, value]) => value));
+const filterOf = ({ status, prefix, owner, error, alike }) =>
+  Object.fromEntries(Object.entries({ status, key_prefix: prefix, owner_like: owner, error_like: error, error_alike: alike }).filter(([, value]) => value));
 
 const byText = (of) => (one, other) => (of(one) < of(other) ? -1 : of(one) > of(other) ? 1 : 0);
 const byNumber = (of) => (one, other) => of(one) - of(other);
@@ -76,12 +79,13 @@ const COLUMNS = Object.assign(Object.create(null), {
 });
 /** No column that says the same in every row. */
 const OF_STATE = Object.assign(Object.create(null), {
-  UNASSIGNED: ["key", "state", "since", "failures", "error"],
-  ASSIGNED: ["key", "state", "owner", "written", "next"],
-  CLOSED: ["key", "since", "next", "failures", "error"],
-  BLOCKED: ["key", "since", "next"],
-  PARKED: ["key", "since", "failures", "error"],
-  COMPLETED: ["key", "since"],
+  claimable: ["key", "since", "failures", "error"],
+  held: ["key", "owner", "written", "next"],
+  expired: ["key", "owner", "written", "next"],
+  delayed: ["key", "since", "next", "failures", "error"],
+  blocked: ["key", "since", "next"],
+  parked: ["key", "since", "failures", "error"],
+  completed: ["key", "since"],
 });
 const ALL = ["key", "state", "since", "next", "owner", "failures", "error"];
 

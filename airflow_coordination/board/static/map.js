@@ -1,7 +1,8 @@
 // The map of a source: a tile for each partition, coloured by its state, for people who would rather look than read.
 
 import { read } from "./api.js";
-import { COLOURS, Empty, Problem, STATES, StateBadge, To, at, h, visible } from "./parts.js";
+import { Empty, Problem, To, at, h, visible } from "./parts.js";
+import { WORDS, Word, paletteOf, wordOf } from "./states.js";
 
 const { useEffect, useState } = globalThis.React;
 const { Box, HStack, Spinner, Stack, Text } = globalThis.ChakraUI;
@@ -46,8 +47,8 @@ function useTiles(asked, after) {
 }
 
 export function Tiles({ place }) {
-  const { store, source, status, prefix, owner, error: like, after } = place;
-  const chosen = { store, source, status, prefix, owner, error: like };
+  const { store, source, prefix, owner, error: like, alike, after } = place;
+  const chosen = { store, source, status: wordOf(place.status), prefix, owner, error: like, alike };
   const { tiles, next, error } = useTiles(chosen, after);
   const go = useNavigate();
   const map = { ...chosen, view: "map" };
@@ -58,14 +59,14 @@ export function Tiles({ place }) {
   };
   return h(Stack, { gap: 3 }, error && h(Problem, { login: error.login }, error.message),
     tiles?.length === 0 && h(Empty, null, "No partition is to be seen here. Choose another state, or clear the search."),
-    tiles && h(HStack, { wrap: "wrap" }, STATES.map((state) => h(StateBadge, { key: state, state, count: tiles.filter((tile) => tile.state === state).length })),
+    tiles && h(HStack, { wrap: "wrap" }, WORDS.map((word) => h(Word, { key: word, of: word, count: tiles.filter((tile) => tile.word === word).length })),
       h(Text, { color: "fg.muted", fontSize: "sm" }, "on this map; a click on a tile opens its partition")),
     tiles && h(Box, { onClick: open, display: "flex", flexWrap: "wrap", gap: "2px", role: "img", "aria-label": said(tiles) }, tiles.map(tile)),
     h(HStack, null, after && h(To, { to: at(map) }, "First tiles"), next && h(To, { to: at({ ...map, after: next }) }, "Next tiles")));
 }
 
-const said = (tiles) => `${tiles.length} partitions: ${STATES.map((state) => `${tiles.filter((tile) => tile.state === state).length} ${state}`).join(", ")}`;
+const said = (tiles) => `${tiles.length} partitions: ${WORDS.map((word) => `${tiles.filter((tile) => tile.word === word).length} ${word}`).join(", ")}`;
 
 // No component of Chakra's: five thousand of them would take a second to draw.
-const tile = ({ key, state }) => h("i", { key, "data-key": key, title: `${visible(key)}: ${state}`,
-  style: { background: `var(--chakra-colors-${COLOURS[state]}-solid)`, width: 10, height: 10, borderRadius: 2, cursor: "pointer" } });
+const tile = ({ key, word }) => h("i", { key, "data-key": key, title: `${visible(key)}: ${word}`,
+  style: { background: `var(--chakra-colors-${paletteOf(word)}-solid)`, width: 10, height: 10, borderRadius: 2, cursor: "pointer" } });

@@ -2,7 +2,7 @@
 
 import { useLive } from "./api.js";
 import { Empty, Problem, Read, To, When, ago, at, h, visible } from "./parts.js";
-import { Glyph, LISTED, Parts, WORDS, paletteOf, whole } from "./states.js";
+import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, HStack, Heading, Link, Stack, Text } = globalThis.ChakraUI;
@@ -56,7 +56,7 @@ function Needs({ needs, named }) {
 
 /** Where one goes from a need, and what the button there is called. */
 const LEADS = Object.assign(Object.create(null), {
-  parked: { act: "See errors", to: ({ store, source }) => at({ store, source, status: "PARKED" }) },
+  parked: { act: "See errors", to: ({ store, source }) => at({ store, source, status: "parked" }) },
   silent: { act: "See owner", to: ({ store, source }) => at({ store, source, view: "owners" }) },
   paused: { act: "See pause", to: ({ store, source }) => at({ store, source }) },
 });
@@ -134,7 +134,7 @@ function Count({ word, count, here }) {
   const label = `${count.toLocaleString()} ${word}`;
   const stands = word === "parked" || word === "expired";
   return h(Link, { asChild: true, ...(stands ? { colorPalette: paletteOf(word), bg: "colorPalette.subtle", color: "colorPalette.fg", borderRadius: "full", px: 2 } : {}) },
-    h(RouterLink, { to: at({ ...here, ...LISTED[word] }), "aria-label": label, title: label }, count.toLocaleString()));
+    h(RouterLink, { to: at({ ...here, status: word }), "aria-label": label, title: label }, count.toLocaleString()));
 }
 
 const working = ({ owners, all_owners: all }) => (!owners ? "nobody" : `${all ? "" : "at least "}${owners.toLocaleString()} ${owners === 1 ? "owner" : "owners"}`);

@@ -1,20 +1,15 @@
 // Small parts that every view is made of. Data becomes text nodes only, never HTML.
 
 const { createElement, Fragment, useRef, useState } = globalThis.React;
-const { Alert, Badge, Box, Button, HStack, Link, Spinner, Table, Text } = globalThis.ChakraUI;
+const { Alert, Box, Button, HStack, Link, Spinner, Table, Text } = globalThis.ChakraUI;
 const { Link: RouterLink } = globalThis.ReactRouterDOM;
 
 export const h = createElement;
-export const STATES = ["UNASSIGNED", "BLOCKED", "ASSIGNED", "CLOSED", "PARKED", "COMPLETED"];
-export const COLOURS = { UNASSIGNED: "scheduled", BLOCKED: "upstream_failed", ASSIGNED: "running", CLOSED: "up_for_retry", PARKED: "failed", COMPLETED: "success" };
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** Writes what cannot be seen, or turns the line around, as an escape. */
 export const visible = (text) =>
   text.replace(INVISIBLE, (sign) => `\\u{${sign.codePointAt(0).toString(16)}}`);
-
-export const StateBadge = ({ state, count }) =>
-  h(Badge, { colorPalette: COLOURS[state], variant: "subtle" }, count === undefined ? state : `${state} ${count.toLocaleString()}`);
 
 /** @type {[string, number][]} */
 const UNITS = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];

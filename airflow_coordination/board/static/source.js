@@ -2,7 +2,7 @@
 
 import { read, useLive } from "./api.js";
 import { Pausing } from "./pausing.js";
-import { Glyph, LISTED, Parts, WORDS, paletteOf, whole } from "./states.js";
+import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
 import { Command, Problem, Rows, To, When, Who, at, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
@@ -48,9 +48,9 @@ const Trouble = ({ trouble, said }) => h(HStack, { as: "section", "aria-label": 
 function Counts({ counts, status, to }) {
   return h(Box, { as: "nav", "aria-label": "By state" }, counts && h(Box, { mb: 2 }, h(Parts, { counts, height: "12px" })),
     h(SimpleGrid, { columns: { base: 4, lg: 8 }, borderWidth: 1, borderRadius: "md", overflow: "hidden" }, ["all", ...WORDS].map((word) => {
-      const some = LISTED[word] ?? {};
+      const some = word === "all" ? {} : { status: word };
       const number = counts && (word === "all" ? whole(counts) : counts[word]);
-      const here = status === some.status && !some.view;
+      const here = status === some.status;
       return h(Box, { key: word, asChild: true, px: 3, py: 2, minWidth: 0, color: "fg", _hover: { bg: "bg.subtle" }, ...(here ? { bg: "bg.muted", boxShadow: "inset 0 -3px currentColor" } : {}) },
         h(RouterLink, { to: to(some), "aria-current": here ? "true" : undefined },
           h(HStack, { gap: 1, color: "fg.muted", fontSize: "xs" }, word !== "all" && h(Glyph, { of: word }), word),
@@ -114,7 +114,8 @@ function Owners({ owners, more_owners: more, looked_at_all_owners: all, supplier
   return h(Part, { title: "Who works" },
     owners.length === 0 && h(Text, null, "nobody"),
     owners.map(({ owner, task, held, expired }) => h(Box, { key: owner },
-      h(To, { to: at({ ...here, owner, status: "ASSIGNED" }) }, `${held.toLocaleString()} held`), silent(held, expired), " by ", h(Who, { name: owner, task }))),
+      held > expired && h(To, { to: at({ ...here, owner, status: "held" }) }, `${(held - expired).toLocaleString()} held`), held > expired && expired > 0 && ", ",
+      expired > 0 && h(To, { to: at({ ...here, owner, status: "expired" }) }, `${expired.toLocaleString()} expired`), " by ", h(Who, { name: owner, task }))),
     (more > 0 || !all) && h(Text, { color: "fg.muted" }, h(To, { to: at({ ...here, view: "owners" }) }, others(more, all))),
     acquired_at && h(Text, { color: "fg.muted" }, "last acquired ", h(When, { at: acquired_at, now })),
     h(Text, { as: "div", color: "fg.muted" }, supplier ? (supplier.owner ? ["supplier at work: ", h(Who, { key: "who", name: supplier.owner, task: supplier.task })]
@@ -124,15 +125,12 @@ function Owners({ owners, more_owners: more, looked_at_all_owners: all, supplier
 /** How many are left out; of what was not read, that there are more. */
 const others = (more, all) => (more ? `and ${all ? "" : "at least "}${more.toLocaleString()} ${more === 1 ? "other" : "others"}` : "and others");
 
-/** What an owner holds and has not renewed in time: one that has only that has fallen silent. */
-const silent = (held, expired) => (expired === held ? " (silent: its lease has ended)" : expired > 0 && ` (${expired} expired)`);
-
 function Errors({ errors, more_errors: more, looked_at_all_parked: all, here }) {
   return h(Part, { title: "Parked, by error" },
     errors.length === 0 && h(Text, null, "none"),
-    errors.map(({ error, like, number }) => h(HStack, { key: error, align: "start" },
-      h(To, { to: at({ ...here, status: "PARKED", error: like }) }, number.toLocaleString()), h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(error)))),
-    more > 0 && h(Text, { color: "fg.muted" }, h(To, { to: at({ ...here, status: "PARKED" }) }, `${others(more, all)}: other errors`)),
+    errors.map(({ error, alike, number }) => h(HStack, { key: error, align: "start" },
+      h(To, { to: at({ ...here, status: "parked", alike }) }, number.toLocaleString()), h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(error)))),
+    more > 0 && h(Text, { color: "fg.muted" }, h(To, { to: at({ ...here, status: "parked" }) }, `${others(more, all)}: other errors`)),
     !all && h(Text, { color: "fg.muted" }, "of the first ones only: there are more"));
 }
 

@@ -7,12 +7,10 @@ const { Box, HStack } = globalThis.ChakraUI;
 export const WORDS = ["claimable", "held", "expired", "delayed", "blocked", "parked", "completed"];
 const DRAWN = ["completed", "held", "expired", "parked", "blocked", "delayed", "claimable"]; // from the left of a bar
 
-/**
- * The place of the list that a count leads to; what is held and what has expired is under a lease.
- * @type {Record<string, { status?: string, view?: string }>}
- */
-export const LISTED = Object.assign(Object.create(null), { claimable: { status: "UNASSIGNED" }, held: { status: "ASSIGNED" }, expired: { view: "owners" }, delayed: { status: "CLOSED" },
-  blocked: { status: "BLOCKED" }, parked: { status: "PARKED" }, completed: { status: "COMPLETED" } });
+const BEFORE = Object.assign(Object.create(null), { BLOCKED: "blocked", PARKED: "parked", COMPLETED: "completed" });
+
+/** The word of a state that an address of the version before names, where one means the same. */
+export const wordOf = (/** @type {string | undefined} */ state) => BEFORE[state ?? ""] ?? state;
 
 /** Which of Airflow's palettes says it in text, and which colours a shape has: 3 : 1 and more on white and on dark. */
 const PALETTES = Object.assign(Object.create(null), { claimable: "scheduled", held: "running", expired: "restarting", delayed: "up_for_retry", blocked: "upstream_failed",

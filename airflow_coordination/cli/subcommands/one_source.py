@@ -16,7 +16,7 @@ from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import owners
-from airflow_coordination.monitoring.states import PARKED, by_state
+from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import AUDITED
@@ -41,8 +41,8 @@ def print_errors(context: CommandContext, args: Namespace) -> None:
     if len(groups) > limit:
         say(f"And {len(groups) - limit} other error(s). Ask for more with --limit")
     if groups:
-        prefix, like = coordinator.partition_prefix, groups[0].like or None
-        see = listing(shell_of(context.store), coordinator.source, prefix, status=PARKED, error_like=like)
+        prefix, alike = coordinator.partition_prefix, groups[0].alike
+        see = listing(shell_of(context.store), coordinator.source, prefix, status="parked", error_alike=alike)
         say(f"Those of the first one: {see}")
 
 
@@ -57,7 +57,13 @@ def _parked(coordinator: SourceCoordinator) -> Iterator[Partition]:
 
 
 def _error_row(group: ErrorGroup) -> Row:
-    return {"partitions": group.number, "since": group.since, "error": group.error, "for_example": group.key}
+    return {
+        "partitions": group.number,
+        "since": group.since,
+        "error": group.error,
+        "for_example": group.key,
+        "alike": group.alike,
+    }
 
 
 def print_audit(context: CommandContext, args: Namespace) -> None:

@@ -13,6 +13,7 @@ from fastapi.testclient import TestClient
 
 from airflow_coordination.board.acting import ROWS
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.monitoring.states import WORDS
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.view import View
@@ -108,7 +109,9 @@ def rows(url: str, store: PartitionStore) -> Iterator[Callable[[], int]]:
 GETS = {
     "sources": {},
     "partitions": {"limit": 1000},
-    **{f"partitions?status={state}": {"status": state, "limit": 1000} for state in ("COMPLETED", "CLOSED", "PARKED")},
+    **{f"partitions?status={state}": {"status": state, "limit": 1000} for state in ("CLOSED", *WORDS)},
+    "partitions?alike": {"status": "parked", "alike": "no such error", "limit": 1000},
+    "map?expired": {"status": "expired"},
     "partitions?prefix": {"prefix": "k0000", "after": "k000025000", "limit": 1000},
     "partitions?error": {"error": "no such error", "limit": 1000},
     "partitions?owner": {"owner": "nobody", "limit": 1000},

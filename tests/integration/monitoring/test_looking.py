@@ -15,6 +15,7 @@ from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.names import compose_source
+from tests.unit.monitoring.words import counted_and_listed, one_of_each
 
 MINUTE = timedelta(minutes=1)
 TASK = Owner.of_task("node/7", "flights", "manual__1", "process", 3, 2).text
@@ -83,3 +84,10 @@ def test_sources_and_their_progress(flights, store, clock):
     assert found.outlook.oldest_claimable >= MINUTE
     seen = pace.progress(found.outlook, clock.monotonic())
     assert (round(seen.rate.per_minute), seen.outlook.completed) == (3, 3)
+
+
+def test_each_count_leads_to_a_list_of_exactly_those(store, clock):
+    found = counted_and_listed(one_of_each(store, clock))
+    numbers = {word: number for word, (number, _) in found.items()}
+    assert numbers == {word: len(keys) for word, (_, keys) in found.items()}
+    assert list(numbers.values()) == [6, 2, 3, 2, 2, 3, 4]

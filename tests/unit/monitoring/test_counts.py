@@ -7,13 +7,14 @@ import pytest
 
 from airflow_coordination.duties.standing import observe
 from airflow_coordination.leases import PartitionIdentifier, Reason, SourceCoordinator
-from airflow_coordination.monitoring.counts import Counts, counted, foreseen
+from airflow_coordination.monitoring.counts import Counts, counted, foreseen, told_apart
 from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.testing.clock import FakeClock
 from tests.docs.pages import ROOT
 from tests.simulation.dynamodb.engine import Engine
+from tests.unit.monitoring.words import counted_and_listed, one_of_each, pages_of_each
 
 
 @pytest.fixture(params=["memory", "sqlite", "dynamodb"])
@@ -83,3 +84,27 @@ def test_b7_the_glossary_has_each_word():
 def test_b9_the_page_has_each_reason():
     page = (ROOT / "docs/how-to/why-not-moving.md").read_text()
     assert [reason for reason in Reason if f"| `{reason}` |" not in page] == []
+
+
+def test_each_count_leads_to_a_list_of_exactly_those(store):
+    made = one_of_each(*store)
+    found = counted_and_listed(made)
+    assert {word: (number, len(keys)) for word, (number, keys) in found.items()} == {
+        "claimable": (6, 6), "held": (2, 2), "expired": (3, 3), "delayed": (2, 2), "blocked": (2, 2), "parked": (3, 3),
+        "completed": (4, 4),
+    }  # fmt: skip
+    listed = sorted(key for _, keys in found.values() for key in keys)
+    assert listed == sorted(each.key for each in made.partitions())
+
+
+def test_pages_of_a_list_have_each_of_a_word_once_and_read_no_more_than_they_may(store):
+    made = one_of_each(*store)
+    assert pages_of_each(made, rows=6) == {word: keys for word, (_, keys) in counted_and_listed(made).items()}
+
+
+def test_what_nobody_counts_as_expired_is_told_apart_by_the_leases_that_were_looked_at():
+    counts = Counts(claimable=1, held=10, expired=0, delayed=0, blocked=0, parked=0, completed=0)
+    assert told_apart(counts, 4) == replace(counts, held=6, expired=4)
+    known = replace(counts, held=6, expired=4)
+    assert told_apart(known, 3) == known
+    assert told_apart(known, 99) == replace(counts, held=0, expired=10)

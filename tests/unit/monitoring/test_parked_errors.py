@@ -1,5 +1,7 @@
 """Equal errors together."""
 
+from datetime import UTC, datetime
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +9,8 @@ from airflow_coordination.monitoring.selection import Filter
 from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.status import PartitionStatus
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def parked(*errors):
@@ -19,9 +23,9 @@ def parked(*errors):
 def test_numbers_and_addresses_make_no_difference():
     more = ("no file 2014-12\nat line 3", "no file 2013-02")
     assert grouped(parked("no file 2013-01", "OutOfMemory at 0x7f3a", None, *more)) == [
-        ErrorGroup("no file 2013-01", "no file 201", 3, "k0"),
-        ErrorGroup("OutOfMemory at 0x7f3a", "OutOfMemory at 0x7f3a", 1, "k1"),
-        ErrorGroup("without an error", "", 1, "k2"),
+        ErrorGroup("no file 2013-01", "no file 201", 3, "k0", alike="no file #-#"),
+        ErrorGroup("OutOfMemory at 0x7f3a", "OutOfMemory at 0x7f3a", 1, "k1", alike="OutOfMemory at #x#"),
+        ErrorGroup("without an error", "", 1, "k2", alike="without an error"),
     ]
 
 
@@ -32,5 +36,7 @@ def test_every_one_is_counted_once_and_found_by_what_is_common(errors):
     assert sum(group.number for group in groups) == len(errors)
     for group in groups:
         assert group.error.isprintable()
-        found = [each for each in partitions if Filter(error_like=group.like or None).finds(each)]
+        found = [each for each in partitions if Filter(error_like=group.like or None).finds(each, NOW)]
         assert len(found) >= group.number
+        exactly = [each for each in partitions if Filter(error_alike=group.alike).finds(each, NOW)]
+        assert len(exactly) == group.number
