@@ -11,10 +11,10 @@ BIN := .venv/bin
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
 # What computes runs two at once, test by test.
 TWO_AT_ONCE := -n 2 --dist worksteal
-# What starts processes mostly waits for them: three at once, a file in one process, so that its engines start once.
-THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
+# What starts processes mostly waits for them: four at once, a file in one process, so that its engines start once.
+FOUR_AT_ONCE := -n 4 --dist loadfile --no-loadscope-reorder
 FAST := not (slow or postgres or spark or system or dynamodb or kafka or kinesis or opensearch)
-# What runs two at once; all else is collected by those that run three at once. conftest.py refuses a slow test in tests/unit.
+# What runs two at once; all else is collected by those that run four at once. conftest.py refuses a slow test in tests/unit.
 BY_TEST := tests/unit tests/conformance
 # What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
 TIMED := tests/system tests/browser/test_large.py tests/processes tests/merging/test_postgresql.py tests/branching/test_postgresql.py tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py tests/integration/balance/test_figures.py
@@ -42,8 +42,8 @@ IDLE := $(if $(shell command -v chrt),chrt --idle 0) nice -n 19
 .PHONY: test
 test: ## Everything that CI runs
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target .venv/ready packages
-	@$(MAKE) --no-print-directory -j 5 --output-sync=target lint test-without-airflow engines
-	@$(MAKE) --no-print-directory test-suite
+	@$(MAKE) --no-print-directory -j 6 --output-sync=target test-by-test lint test-without-airflow engines
+	@$(MAKE) --no-print-directory test-by-file
 
 .PHONY: test-all
 test-all: ## Everything there is but `make proof`: also every mutant, moto, both demos, two million simulated calls
@@ -54,15 +54,18 @@ test-all: ## Everything there is but `make proof`: also every mutant, moto, both
 packages:
 	@scripts/system_packages.sh java postgresql pgbouncer chromium
 
-# Side by side in `make test`: all but one wait for the network, one computes.
-.PHONY: engines servers jars npm archive
+# Side by side in `make test`, beside the tests that want none but the first: most of them wait for the network.
+.PHONY: engines servers dynamodb-local jars npm archive
 engines: jars npm archive .work/site/ready
 
 servers:
 	@scripts/system_packages.sh java postgresql pgbouncer
 
-jars: .venv/ready servers
-	@$(BIN)/python scripts/java_packages.py dynamodb-local hadoop-aws kafka opensearch spark-kafka $(if $(SHORT),,yarn)
+dynamodb-local: .venv/ready servers
+	@$(BIN)/python scripts/java_packages.py dynamodb-local
+
+jars: dynamodb-local
+	@$(BIN)/python scripts/java_packages.py hadoop-aws kafka opensearch spark-kafka $(if $(SHORT),,yarn)
 
 npm: .venv/ready
 	@$(BIN)/python scripts/npm_packages.py kinesis
@@ -70,12 +73,16 @@ npm: .venv/ready
 archive: .venv/ready servers
 	@$(RUN) python scripts/spark_archive.py
 
-.PHONY: test-suite
-test-suite: .venv/ready
-	$(RUN) python -m pytest $(TWO_AT_ONCE) -m "not timed $(SHORT)" $(BY_TEST)
+# The plus lets its progress be seen as it is made, while the others' output comes whole.
+.PHONY: test-by-test
+test-by-test: dynamodb-local
+	+$(RUN) python -m pytest $(TWO_AT_ONCE) -m "not timed $(SHORT)" $(BY_TEST)
+
+.PHONY: test-by-file
+test-by-file: .venv/ready
 	@mkdir -p .work; echo "The mutants are tried beside the following, in idle moments only (.work/mutants.log)"; \
 	$(IDLE) $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; export COORDINATION_TEST_SHARE=$(SHARE); \
-	$(RUN) python -m pytest $(THREE_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)" && \
+	$(RUN) python -m pytest $(FOUR_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)" && \
 	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"; code=$$?; \
 	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
 

@@ -13,7 +13,7 @@ from airflow_coordination.stores import open_store
 from tests.backfills import Month, Poller, parts
 from tests.system.harness import wait_for
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timed, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.timeout(600)]
 
 DAYS = [f"2013-01-{day:02}" for day in range(1, 32)]
 OLD = Counter(f"{day} old" for day in DAYS)

@@ -12,7 +12,7 @@ from tests.share import SHARE
 from tests.system.harness import wait_for
 
 # Timed for the company: beside the kills it needs no Airflow of its own.
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timed, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(2400)]
 
 PARTITIONS, RUNS, SLOTS = int(5_000 * SHARE), 2, 3
 

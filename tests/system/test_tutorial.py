@@ -17,7 +17,7 @@ from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from tests.system.harness import wait_for
 
 # Timed for the company: beside the kills it needs no Airflow of its own.
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timed, pytest.mark.timeout(2400)]
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(2400)]
 
 PARTITIONS = int(os.environ.get("COORDINATION_TUTORIAL_PARTITIONS", "60"))
 CLOSED = ("0-a-closed", "0-b-closed")
