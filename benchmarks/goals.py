@@ -74,6 +74,12 @@ def _beside(peer: str, name: str) -> tuple[Aim, ...]:
 
 ROWS = (
     Row(
+        "W1",
+        "Spark: 2,000 files of 50 rows, listed and worked in groups",
+        "felt",
+        (Aim("W1", "beside one plain Spark job that reads all: wall time", 1.5),),
+    ),
+    Row(
         "W4",
         "Spark: a block delivered with counts beside write.parquet",
         "felt",

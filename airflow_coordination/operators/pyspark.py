@@ -18,6 +18,7 @@ from airflow_coordination.submission.in_process import InProcessReports, end_pro
 from airflow_coordination.submission.task_instance import TaskMemory, show_partition
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.connect import connect_session
+from airflow_coordination.systems.spark.listing import capped_listing
 from airflow_coordination.systems.spark.session import check_distributions, check_output_root
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
         """Call the function for one partition after the other; return the summary, ``None`` without any."""
         check_distributions()
         coordinator = self.coordinator(self._context)
-        with connect_session(server_url(self.conn_id), self.config_kwargs) as spark:
+        with connect_session(server_url(self.conn_id), self.config_kwargs) as spark, capped_listing(spark):
             root = self._root(spark)
             memory = TaskMemory(self._context)
             leases = self.choose(self._context, coordinator, memory)

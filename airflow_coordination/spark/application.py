@@ -33,6 +33,7 @@ from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFun
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.error_text import error_text
+from airflow_coordination.systems.spark.listing import capped_listing
 from airflow_coordination.systems.spark.session import check_output_root, context_of, driver_session
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, StoreMismatchError
 from airflow_coordination.values.input_errors import CoordinationError
@@ -146,12 +147,12 @@ class _Driver:
             why_stopped=parent.why,
         )
         until = None if handover.max_runtime is None else time.monotonic() + handover.max_runtime
-        if handover.concurrent_leases > 1 or handover.balance is not None:
-            code = self._work_as_pool(driver, until)
-        else:
-            code = _exit_code(
-                self._heard(OneByOne(self._function, driver, self._acquire, handover.max_leases, until).run())
-            )
+        with capped_listing(spark):
+            if handover.concurrent_leases > 1 or handover.balance is not None:
+                code = self._work_as_pool(driver, until)
+            else:
+                course = OneByOne(self._function, driver, self._acquire, handover.max_leases, until)
+                code = _exit_code(self._heard(course.run()))
         if code != EXIT_STOPPED:
             _stop(spark)
         return code

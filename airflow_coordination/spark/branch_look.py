@@ -17,11 +17,12 @@ from airflow_coordination.outputs.overlays import Overlays
 from airflow_coordination.outputs.published import overlays_of, starts_of, walks
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.spark.completed import capped_listing, prepare, united
+from airflow_coordination.spark.completed import prepare, united
 from airflow_coordination.spark.file_scans import partition_types, quoted, scans_of, with_origins
 from airflow_coordination.spark.merged_rows import Sums, origin_column, sums
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark.error_text import error_text
+from airflow_coordination.systems.spark.listing import capped_listing
 from airflow_coordination.systems.spark.session import session_here
 
 _NOTHING: Final = (0, None)

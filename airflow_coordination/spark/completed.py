@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal
 
@@ -30,6 +29,7 @@ from airflow_coordination.spark.file_scans import (
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark import s3a
 from airflow_coordination.systems.spark.error_text import error_text
+from airflow_coordination.systems.spark.listing import capped_listing
 from airflow_coordination.systems.spark.paths import escaped
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import InvalidInputError
@@ -83,10 +83,6 @@ def _with_text(frame: Any, columns: set[str]) -> Any:
             frame = frame.withColumn(name, frame[quoted(name)].cast("string"))
     return frame
 
-
-LISTING = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
-LISTING_TASKS = 8
-"""10,000 paths are planned in 2.3 s with this many listing tasks, in 42 s with Spark's default."""
 
 HEADS_NAMED = 100
 """From how many head records the message about an unknown dataset takes its names."""
@@ -210,19 +206,6 @@ def prepare(spark: Any, manifests: Iterable[Manifest]) -> None:
     if context is not None:
         for root in {root_of(manifest) for manifest in manifests}:
             s3a.prepare(context, root)
-
-
-@contextmanager
-def capped_listing(spark: Any) -> Iterator[None]:
-    """Let Spark list many paths in few tasks while the scans are planned."""
-    context = context_of(spark)
-    tasks = max(LISTING_TASKS, context.defaultParallelism if context is not None else 0)
-    before = spark.conf.get(LISTING, None)
-    spark.conf.set(LISTING, str(tasks))
-    try:
-        yield
-    finally:
-        spark.conf.unset(LISTING) if before is None else spark.conf.set(LISTING, before)
 
 
 def _missing(error: Exception, manifests: Iterable[Manifest]) -> OutputError | None:

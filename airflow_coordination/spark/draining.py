@@ -30,6 +30,7 @@ from airflow_coordination.spark.why_ended import Why, in_words, more_exactly
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.systems.objects.storage import normal_root
+from airflow_coordination.systems.spark.listing import capped_listing
 from airflow_coordination.systems.spark.session import check_distributions, check_output_root, share_python
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import InvalidInputError, shown
@@ -195,7 +196,8 @@ def drain(
         else:
             course = _as_pool(main, driver, supplier, concurrent_leases, max_leases)
         try:
-            endings, why, left = run_to_the_end(course, coordinator)
+            with capped_listing(spark):
+                endings, why, left = run_to_the_end(course, coordinator)
         finally:
             driver.renewals.end()
         if not endings and why is not Why.STOPPED:

@@ -1,12 +1,14 @@
-"""W4 and W7: what a user waits for, beside what they would do instead, in turns within one run.
+"""W1, W4 and W7: what a user waits for, beside what they would do instead, in turns within one run.
 
-W4 delivers lines of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W7 drains
-partitions that do nothing, one and four at a time, beside the coordinator alone, which takes and completes as many.
+W1 lists a folder of small files and works them in groups, beside one plain Spark job that reads all. W4 delivers lines
+of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W7 drains partitions that do
+nothing, one and four at a time, beside the coordinator alone, which takes and completes as many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from itertools import count
 from pathlib import Path
 from statistics import median
@@ -14,6 +16,7 @@ from typing import Any
 
 from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.sources import object_listing, spark_paths
 from airflow_coordination.spark import Publish
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
@@ -22,7 +25,10 @@ from benchmarks.spark.rounds import Seconds, in_turn
 from benchmarks.spark.session import database_and_folder, session
 
 LARGE, SMALL, WARM = 2_000_000, 1_000, 2
+FILES, LINES, GROUP = 2_000, 50, 340
+"""340 names of these files are what a payload of 4 KB takes."""
 PARTITIONS, PLACES = 500, 4
+_ONE_JOB, _GROUPS = "one plain job", f"groups of {GROUP}"
 _PLAIN, _OURS = "write.parquet", "a block, counted"
 _ALONE, _ONE, _MANY = "the coordinator alone", "one drain", f"one drain, {PLACES} at a time"
 _SCHEMA = "id long, day int, dep_time int, carrier string, delay double"
@@ -37,6 +43,7 @@ def benchmark(run: Run) -> Readings:
         with database_and_folder() as (url, folder):
             store = open_store(url)
             store.setup()
+            grouped = _grouped(run, spark, store, folder, run.scaled(FILES, GROUP), run.scaled(5, 3))
             large = _delivered(run, spark, store, folder, run.scaled(LARGE, SMALL), run.scaled(5, 3))
             small = _delivered(run, spark, store, folder, SMALL, run.scaled(9, 3))
             drained = _drained(run, spark, store, run.scaled(PARTITIONS, 50), run.scaled(7, 3))
@@ -44,11 +51,40 @@ def benchmark(run: Run) -> Readings:
     finally:
         spark.stop()
     return (
-        _reading("W4 large", large[_OURS], large[_PLAIN])
+        _reading("W1", grouped[_GROUPS], grouped[_ONE_JOB])
+        | _reading("W4 large", large[_OURS], large[_PLAIN])
         | _reading("W4 small", small[_OURS], small[_PLAIN])
         | _reading("W7 one", drained[_ONE], drained[_ALONE])
         | _reading("W7 many", drained[_ONE], drained[_MANY])
     )
+
+
+def _grouped(run: Run, spark: Any, store: PartitionStore, folder: Path, files: int, rounds: int) -> Seconds:
+    """Listing, creation and work: all that somebody waits for."""
+    small = folder / "small"
+    small.mkdir()
+    for number in range(files):
+        lines = (f"{number * LINES + line},{line % 31},{line * 40 or ''},U{line % 4},1.5" for line in range(LINES))
+        (small / f"{number:04}.csv").write_text("id,day,dep_time,carrier,delay\n" + "\n".join(lines) + "\n")
+
+    def clean(paths: str | list[str]) -> Any:
+        return spark.read.schema(_SCHEMA).csv(paths, header=True).where("dep_time is not null")
+
+    def publishing(spark: Any, lease: Any) -> Complete:
+        with lease.publish("clean") as block:
+            clean(spark_paths(lease.partition.payload)).write.parquet(block.path)
+        return Complete()
+
+    def ours(number: int) -> None:
+        coordinator = SourceCoordinator(store, source=f"small-{number}", owner="benchmark")
+        listed = object_listing(str(small), scan="once", lateness=timedelta(0), max_objects=GROUP)
+        coordinator.run_supplier(listed)
+        _drain(publishing, coordinator, spark, f"{folder}/small-out", sum(coordinator.counts().values()))
+
+    def one_job(number: int) -> None:
+        clean(str(small)).write.parquet(f"{folder}/small-{number}")
+
+    return in_turn(run, f"W1, {files:,} files", {_ONE_JOB: one_job, _GROUPS: ours}, rounds, 1)
 
 
 def _delivered(run: Run, spark: Any, store: PartitionStore, folder: Path, rows: int, rounds: int) -> Seconds:

@@ -697,19 +697,6 @@ def test_e2_what_was_published_before_is_read_as_it_was_written(spark, store, ru
     assert rows() == [(1, datetime.fromisoformat("2026-01-01 10:00:00.123"), "x")]
 
 
-def test_the_listing_setting_is_put_back(spark, run, rows) -> None:
-    name = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
-
-    def main(spark, lease):
-        published(lease, spark.range(1))
-        return Complete()
-
-    run(main)
-    before = spark.conf.get(name)
-    rows()
-    assert spark.conf.get(name) == before
-
-
 def test_c1_a_drain_and_a_reader_work_under_the_stores_prefix(spark, output_root: str) -> None:
     """C1: an opened store brings its ``partition_prefix`` along; another one by hand is refused."""
     store = open_store({"partition_prefix": "team", "store": {"in_memory": None}})
