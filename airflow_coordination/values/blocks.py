@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import dataclass, fields, replace
+from itertools import islice
+from typing import Any, Final, Literal
 
-from airflow_coordination.values.documents import parse
+from airflow_coordination.values.documents import parse, scanned
+from airflow_coordination.values.in_bulk import made_of
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import check_key
 
@@ -119,3 +121,48 @@ def load_blocks(text: str | None) -> tuple[Block, ...]:
         return tuple(Block(*fields) for fields in found)
     except (TypeError, ValueError) as cause:
         raise InvalidInputError("blocks", text, f"is corrupt in the store ({cause})", "Reset the partition") from cause
+
+
+_FIELDS: Final = len(fields(Block))
+_COMMON: Final[tuple[set[type], ...]] = ({str}, {str}, {str}, {int}, {int}, {str, type(None)}, {str})
+"""Of which types the fields of blocks are that :func:`dump_blocks` has written."""
+
+
+def load_each(texts: Sequence[str | None]) -> list[tuple[Block, ...]]:
+    """Return what :func:`load_blocks` returns of each text, all at once as long as nothing is odd about any.
+
+    A reader of a hundred thousand head records waits half as long for them.
+
+    :raises InvalidInputError: as there, for the first that is corrupt.
+    """
+    return _as_common(texts) or list(map(load_blocks, texts))
+
+
+def _as_common(texts: Sequence[Any]) -> list[tuple[Block, ...]] | None:
+    """Return the blocks of texts that are all as we write them, in ASCII; ``None`` to look at each by itself."""
+    found = scanned(texts, MAX_BLOCKS_BYTES)
+    if not found:
+        return None
+    rows = [block for blocks in found for block in blocks]
+    if not rows:
+        return [()] * len(found)
+    if {*map(len, rows)} != {_FIELDS}:
+        return None
+    columns = list(zip(*rows, strict=True))
+    if not all(types.issuperset(map(type, column)) for types, column in zip(_COMMON, columns, strict=True)):
+        return None
+    limits = (MAX_DATASET_BYTES, MAX_ADDRESS_BYTES, MAX_ADDRESS_BYTES)
+    if not all(_are_common_keys(*named) for named in zip(columns, limits, strict=False)):
+        return None
+    if min(map(min, columns[3:5])) < 0 or max(map(max, columns[3:5])) >= MOST:
+        return None
+    made = made_of(Block, columns)
+    if {*map(len, found)} == {1}:  # as mostly
+        return list(zip(made, strict=True))
+    row = iter(made)
+    return [tuple(islice(row, len(blocks))) for blocks in found]
+
+
+def _are_common_keys(keys: Sequence[str], limit: int) -> bool:
+    whole = "".join(keys)
+    return whole.isascii() and "\x00" not in whole and min(map(len, keys)) > 0 and max(map(len, keys)) <= limit

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from typing import Any, Final, NoReturn
 
 from airflow_coordination.values.input_errors import InvalidInputError, PayloadError, ProgressStateError
@@ -70,6 +71,30 @@ def _finite(text: str) -> float:
 
 _STRICT: Final = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
 """Made once: to make one takes as long as to read a head record's blocks with it."""
+_SCAN: Final[Callable[[str, int], tuple[Any, int]]] = _STRICT.scan_once  # type: ignore[attr-defined]
+
+
+def scanned(texts: Sequence[Any], max_bytes: int) -> list[list[list[Any]]] | None:
+    """Return the values of many texts that are all lists of lists, in a third of the time of :func:`parse`.
+
+    :param texts: each by itself: two halves of one never make a whole.
+    :param max_bytes: the most that one may have.
+    :return: ``None`` when anything is odd about any of them, and :func:`parse` has to say what. How deep the innermost
+        values go is not looked at.
+    """
+    try:
+        if not texts or max(map(len, texts)) > max_bytes:
+            return None
+        found = list(map(_SCAN, texts, repeat(0)))
+    except (RecursionError, TypeError, ValueError):
+        return None
+    if [end for _, end in found] != [*map(len, texts)]:  # it also ends early at a text that is no JSON
+        return None
+    values = [value for value, _ in found]
+    if {*map(type, values)} != {list} or not {*map(type, chain.from_iterable(values))} <= {list}:
+        return None
+    return values
+
 
 MAX_PROGRESS_BYTES = 256 * 1024
 MAX_PAYLOAD_BYTES = 4 * 1024

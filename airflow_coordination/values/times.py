@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Protocol
 
@@ -23,6 +23,11 @@ def to_micros(moment: datetime) -> int:
 def from_micros(micros: int) -> datetime:
     """Return the UTC moment that lies ``micros`` microseconds after 1970."""
     return EPOCH + micros * _MICROSECOND
+
+
+def moments_of(micros: Sequence[int | None]) -> list[datetime | None]:
+    """Return the moment of each number, as :func:`from_micros` does; ``None`` of ``None``."""
+    return [None if each is None else EPOCH + each * _MICROSECOND for each in micros]
 
 
 def told_moment(micros: object) -> datetime | None:
