@@ -14,8 +14,9 @@ from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
 
 from airflow_coordination.cli.command import STORE, Command, Option
-from airflow_coordination.cli.commands import COMMANDS, GROUPS
+from airflow_coordination.cli.commands import COMMANDS, FIRST, GROUPS, SECTIONS
 from airflow_coordination.cli.context import AirflowPlaces, CommandContext
+from airflow_coordination.cli.grammar import teach
 from airflow_coordination.cli.standalone import parser, run, standalone_context
 from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.protocol.port import PartitionStore
@@ -25,14 +26,19 @@ from airflow_coordination.values.settings import Settings
 
 _CHAIN: Final = "_AIRFLOW_PROCESS_CONTEXT"
 """Says which secrets backends the task SDK asks; ``airflow connections test`` sets it, too."""
-_CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help": "The Airflow connection of the store"})
+CONNECTION = Option(("--conn-id",), {"default": "coordination_default", "help": "The Airflow connection of the store"})
 
 
 def get_cli_commands() -> list[GroupCommand]:
     """Return the provider's commands for Airflow's command line."""
     groups = [GroupCommand(name, told, list(map(_airflow_command, those))) for name, (told, those) in GROUPS.items()]
     commands = [_airflow_command(command) for command in COMMANDS]
-    return [GroupCommand("coordination", "Look after leased partitions", [*commands, *groups])]
+    told = "\n".join([FIRST, "", *(f"{title}: {_names(those)}" for title, those in SECTIONS.items())])
+    return [GroupCommand("coordination", "Look after leased partitions", [*commands, *groups], told)]
+
+
+def _names(commands: Iterable[Command]) -> str:
+    return " ".join(command.name for command in commands)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -40,16 +46,34 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     :param argv: the words after ``python -m airflow_coordination``.
     """
-    args = parser((STORE, _CONNECTION)).parse_args(argv)
+    args = parser((STORE, CONNECTION)).parse_args(argv)
     args.verbose = False
     _runner(args.command)(args)
     return 0
 
 
+class _Teaching(Arg):
+    """An argument that teaches its parser our grammar: Airflow makes the parser, and hands it to arguments only.
+
+    :param option: the argument.
+    :param options: all of the command.
+    """
+
+    def __init__(self, option: Option, options: Sequence[Option]) -> None:
+        super().__init__(option.flags, **option.settings)  # type: ignore[no-untyped-call]
+        self._options = options
+
+    def add_to_parser(self, parser: argparse.ArgumentParser) -> None:
+        """Add it."""
+        super().add_to_parser(parser)  # type: ignore[no-untyped-call]
+        teach(parser, self._options)
+
+
 def _airflow_command(command: Command) -> ActionCommand:
-    options = (*command.options, *((STORE, _CONNECTION) if command.has_store else ()))
-    args = [Arg(option.flags, **option.settings) for option in options]  # type: ignore[no-untyped-call]
-    return ActionCommand(command.name, command.help, _runner(command), [*args, ARG_VERBOSE])
+    options = (*command.options, *((STORE, CONNECTION) if command.has_store else ()))
+    args = [Arg(option.flags, **option.settings) for option in options[1:]]  # type: ignore[no-untyped-call]
+    args = [_Teaching(options[0], options), *args, ARG_VERBOSE]
+    return ActionCommand(command.name, command.help, _runner(command), args)
 
 
 def _runner(command: Command) -> Callable[[argparse.Namespace], None]:
@@ -73,7 +97,7 @@ def _context(args: argparse.Namespace) -> CommandContext:
 
 def _named_by_the_environment(args: argparse.Namespace) -> bool:
     """Return whether ``python -m airflow_coordination`` takes the store that it takes without Airflow."""
-    by_default = getattr(args, "conn_id", None) == _CONNECTION.settings["default"]
+    by_default = getattr(args, "conn_id", None) == CONNECTION.settings["default"]
     return PROGRAM == BY_PYTHON and by_default and bool(os.environ.get(STORE_VARIABLE))
 
 

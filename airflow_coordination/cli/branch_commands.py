@@ -8,13 +8,13 @@ from airflow_coordination.cli.command import ASKED_FOR, NAMED, OUTPUT, PREFIX, S
 from airflow_coordination.cli.subcommands import branch_diff, branches
 
 _WHICH: Final = (
-    option("key", nargs="*", help="Partition keys; or name them otherwise"),
+    option("key", metavar="KEY", nargs="*", help="Partition keys; or name them otherwise"),
     option("--key-prefix", metavar="TEXT", help="All partitions whose key begins so"),
     option("--interval", metavar="TEXT", help="All partitions of which rows show in it, such as 2013-01/P1M"),
     option("--dataset", help="With --interval: judged by this dataset alone"),
     option("--all", action="store_true", help="All partitions"),
 )
-_NUMBER: Final = option("number", type=int, help="The branch's number")
+_NUMBER: Final = option("number", metavar="NUMBER", type=int, help="The branch's number")
 _OF_A_BRANCH: Final = (SOURCE, PREFIX, _NUMBER, *ASKED_FOR)
 BRANCHES_COMMANDS: Final = (
     Command(

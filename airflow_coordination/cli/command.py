@@ -42,7 +42,9 @@ def option(*flags: str, **settings: Any) -> Option:
 STORE: Final = option("--store", help="The store's URL, for example sqlite:////var/lib/c.db")
 OUTPUT: Final = option("-o", "--output", choices=FORMATS, default="table", help="Output format (default: table)")
 PREFIX: Final = option("--partition-prefix", help="The deployment's partition prefix, if it has one")
-SOURCE: Final = option("--source", required=True, help="The source's name")
+SOURCE: Final = option("source", metavar="SOURCE", help="The source's name")
+ANY_SOURCE: Final = option("source", metavar="SOURCE", nargs="?", help="Only this source")
+"""Of what is about all sources, or about one."""
 BY: Final = option("--by", help="Who does it (default: the account you are logged in with)")
 YES: Final = option("-y", "--yes", action="store_true", help="Do not ask")
 NEWEST: Final = option("--limit", type=int, default=100, help="So many of the newest versions (default: 100)")

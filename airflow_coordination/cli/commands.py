@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from airflow_coordination.cli.branch_commands import BRANCHES_COMMANDS
+from airflow_coordination.cli.command import ANY_SOURCE, BY, NEWEST, OUTPUT, PREFIX, SOURCE, YES, Command
 from airflow_coordination.cli.command import ASKED_FOR as _ASKED_FOR
-from airflow_coordination.cli.command import BY, NEWEST, OUTPUT, PREFIX, SOURCE, YES, Command
 from airflow_coordination.cli.command import NAMED as _NAMED
 from airflow_coordination.cli.command import option as _option
 from airflow_coordination.cli.compaction_commands import COMPACTION_COMMANDS
@@ -45,8 +45,8 @@ from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import STATES, WORDS
 from airflow_coordination.protocol.writes import Action
 
-KEY: Final = _option("key", help="The partition's key")
-KEYS: Final = _option("key", nargs="*", help="Partition keys; or give a filter")
+KEY: Final = _option("key", metavar="KEY", help="The partition's key")
+KEYS: Final = _option("key", metavar="KEY", nargs="*", help="Partition keys; or give a filter")
 _IN: Final = (*WORDS, *STATES)
 _APART: Final = "the words in capitals are those of the version before"
 _FILTER: Final = (
@@ -78,15 +78,14 @@ _PAGING: Final = (
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
 )
 _OWNERS: Final = (
-    _option("--source", help="Only this source"),
+    ANY_SOURCE,
     PREFIX,
     _option("--after", metavar="KEY", help="With a source: start after this key"),
     _option("--limit", type=int, default=100, help="At most so many (default: 100)"),
     OUTPUT,
 )
-_BY_SOURCE: Final = (_option("source", help="The source's name"), PREFIX, OUTPUT)
 _METRICS: Final = (
-    _option("--source", help="Only this source"),
+    ANY_SOURCE,
     PREFIX,
     _option("--label", action="append", metavar="NAME=VALUE", help="Add a label to every line; may be repeated"),
 )
@@ -130,7 +129,7 @@ _CLEANUP: Final = (
 _FINISH: Final = (
     SOURCE,
     PREFIX,
-    _option("key", nargs="?", help="Only after this partition"),
+    _option("key", metavar="KEY", nargs="?", help="Only after this partition"),
     _option("--forget", action="store_true", help="Take the notes away without doing what they say"),
     _option("--why", help="With --forget: the reason, kept in the audit"),
     _option("--by", help="With --forget: who does it (default: the account you are logged in with)"),
@@ -232,9 +231,9 @@ _WATCH: Final = (
 _NEW_ID: Final = (YES,)
 
 _DOCTOR: Final = (
+    _option("source", metavar="SOURCE", nargs="?", help="Look at all that it has published (default: at some of each)"),
     _option("--role", choices=("owner", *roles.ROLES), default="worker", help="Whose permissions (default: worker)"),
     _option("--output-root", metavar="ROOT", help="Where output goes, if it is to be tried, too"),
-    _option("--source", help="Look at every published manifest of this source (default: at some of each)"),
     OUTPUT,
 )
 _QUICKSTART: Final = (
@@ -256,18 +255,18 @@ def _action(action: Action) -> Command:
     return Command(action.value, OFFERED[action], lambda context, args: acting.act(context, action, args), options)
 
 
-COMMANDS: Final = (
+_LOOK: Final = (
     Command(
         "status",
         "How many partitions are in each state, by source",
         looking.status,
-        (_option("--source", help="Only this source"), PREFIX, OUTPUT),
+        (ANY_SOURCE, PREFIX, OUTPUT),
     ),
     Command("list", "List partitions by key", looking.list_partitions, (SOURCE, PREFIX, *_PAGING, OUTPUT)),
     Command("show", "Everything that is known of one partition", looking.show, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("owners", "Who holds what: since when, and how long the lease lasts", print_owners, _OWNERS),
-    Command("workers", "Who shares a source, how many leases each holds and should hold", print_workers, _BY_SOURCE),
-    Command("shards", "How far each shard of a stream is read, and what it waits for", print_shards, _BY_SOURCE),
+    Command("workers", "Who shares a source, how many leases each holds and should hold", print_workers, _NAMED),
+    Command("shards", "How far each shard of a stream is read, and what it waits for", print_shards, _NAMED),
     Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
     Command("source", "One source at a glance: states, who has paused it and why, owners", print_source, _NAMED),
     Command(
@@ -307,16 +306,10 @@ COMMANDS: Final = (
         (
             SOURCE,
             PREFIX,
-            _option("key", nargs="?", help="Only this partition"),
+            _option("key", metavar="KEY", nargs="?", help="Only this partition"),
             _option("--dataset", help="Of what this dataset holds: the counts as they were when it was published"),
             OUTPUT,
         ),
-    ),
-    Command(
-        "finish-actions",
-        "Do what drivers have left to be done at the source after their endings (then=)",
-        finish_actions,
-        _FINISH,
     ),
     Command("explain", "Why one partition is not moving, and what to do", explain, (SOURCE, PREFIX, KEY, OUTPUT)),
     Command("advice", "Stragglers, unequal owners, what to set, and why", print_advice, (SOURCE, PREFIX, OUTPUT)),
@@ -326,9 +319,19 @@ COMMANDS: Final = (
         print_slowest,
         (SOURCE, PREFIX, _option("--limit", type=int, default=10, help="So many (default: 10)"), OUTPUT),
     ),
+)
+_ACT: Final = (
     *map(_action, OFFERED),
     Command("pause", "Hold new leases of a source back; owners finish, sweeps go on", acting.pause, _PAUSE),
     Command("resume", "Let a paused source go on", acting.resume, _OF_A_SOURCE),
+    Command(
+        "finish-actions",
+        "Do what drivers have left to be done at the source after their endings (then=)",
+        finish_actions,
+        _FINISH,
+    ),
+)
+_SOURCES: Final = (
     Command(
         "export",
         "Write a paused source into a file of JSON lines, for another store",
@@ -359,6 +362,8 @@ COMMANDS: Final = (
     ),
     Command("purge", "Forget what was completed long ago; its output stays", upkeep.purge, _PURGE),
     Command("cleanup", "Remove finished parents whose children have begun", acting.clean_up, _CLEANUP),
+)
+_SET_UP: Final = (
     Command("doctor", "Look whether installation, store, clock and permissions are well; 1 if not", doctor, _DOCTOR),
     Command(
         "quickstart",
@@ -370,6 +375,10 @@ COMMANDS: Final = (
     Command("iam", "Print what a role of AWS IAM needs for a DynamoDB table, as a policy", roles.print_policy, _IAM),
     Command("grants", "Print what a role needs in PostgreSQL, as SQL for psql", roles.print_grants, _GRANTS),
 )
+FIRST: Final = "Look after leased partitions: COMMAND SOURCE [KEY], and options in any place."
+SECTIONS: Final = {"Look": _LOOK, "Act": _ACT, "Sources": _SOURCES, "Store and set-up": _SET_UP}
+"""Commands of one word, as help puts them together."""
+COMMANDS: Final = tuple(command for those in SECTIONS.values() for command in those)
 STORE_COMMANDS: Final = (
     Command("migrate", "Create the store's tables, or migrate them to this version", acting.migrate),
     Command(

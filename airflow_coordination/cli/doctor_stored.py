@@ -87,7 +87,7 @@ def _findings(
     if unseen:
         yield Finding(_CHECK, Verdict.UNKNOWN, f"{len(unseen)} manifest(s) cannot be read from here: {unseen[0]}")
     if seen and not refused:
-        more = "; doctor --source NAME looks at all of one source" if sampled else ""
+        more = "; doctor NAME looks at all of one source" if sampled else ""
         yield Finding(_CHECK, Verdict.OK, f"readers understand the {seen} manifest(s) that were looked at{more}")
 
 

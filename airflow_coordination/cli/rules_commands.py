@@ -8,7 +8,7 @@ from airflow_coordination.cli.command import BY, NAMED, OUTPUT, PREFIX, SOURCE, 
 from airflow_coordination.cli.subcommands import rules
 
 _WHOSE: Final = (
-    option("--source", help="The source's name; without it and --dataset, the default rules of all"),
+    option("source", metavar="SOURCE", nargs="?", help="Its name; without it and --dataset, the default rules of all"),
     PREFIX,
     option("--dataset", help="The dataset"),
 )

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
 from airflow_coordination.cli.command import STORE, Command, Option
-from airflow_coordination.cli.commands import COMMANDS, GROUPS
+from airflow_coordination.cli.commands import COMMANDS, FIRST, GROUPS, SECTIONS
 from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.grammar import teach
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.protocol.port import PartitionStore
@@ -40,12 +41,25 @@ def parser(stores: tuple[Option, ...] = (STORE,)) -> argparse.ArgumentParser:
 
     :param stores: the options that name a store.
     """
-    parser = argparse.ArgumentParser(prog="python -m airflow_coordination", description="Look after partitions.")
-    groups = parser.add_subparsers(metavar="COMMAND", required=True)
+    parser = argparse.ArgumentParser(
+        prog="python -m airflow_coordination",
+        description=_told(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    groups = parser.add_subparsers(metavar="COMMAND", required=True, help=argparse.SUPPRESS)
     _add(groups, COMMANDS, stores)
     for name, (told, commands) in GROUPS.items():
-        _add(groups.add_parser(name, help=told).add_subparsers(metavar="COMMAND", required=True), commands, stores)
+        group = groups.add_parser(name, description=told)
+        _add(group.add_subparsers(metavar="COMMAND", required=True), commands, stores)
     return parser
+
+
+def _told() -> str:
+    """Return all commands, put together by what they are for."""
+    lines = [FIRST]
+    for title, commands in SECTIONS.items():
+        lines += ["", f"{title}:", *(f"  {command.name:15} {command.help}" for command in commands)]
+    return "\n".join([*lines, "", "Groups:", *(f"  {name:15} {told}" for name, (told, _) in GROUPS.items())])
 
 
 def standalone_context(args: argparse.Namespace) -> CommandContext:
@@ -65,6 +79,8 @@ def _add(
 ) -> None:
     for command in commands:
         parser = groups.add_parser(command.name, help=command.help, description=command.help)
-        for option in (*command.options, *(stores if command.has_store else ())):
+        options = (*command.options, *(stores if command.has_store else ()))
+        for option in options:
             parser.add_argument(*option.flags, **option.settings)
+        teach(parser, options)
         parser.set_defaults(command=command)

@@ -184,7 +184,7 @@ def ownership_timeout(known: Lately) -> Advice | None:
 def number_of_tasks(known: Lately, held: Sequence[Holding], outlook: Outlook) -> Advice | None:
     """Return how many tasks finish what is left within an hour, by the time that one completion took.
 
-    Time of attempts that failed is part of it.
+    Time of attempts that failed is part of it. A task is one, however many leases it holds and in whatever try.
     """
     left = outlook.claimable + outlook.assigned + outlook.waiting
     done = len(known.completions)
@@ -196,7 +196,7 @@ def number_of_tasks(known: Lately, held: Sequence[Holding], outlook: Outlook) ->
     sentence = (
         f"{counted(left, 'partition')} are left, and one took {span(each_took)} of work, failed attempts included: "
         f"{counted(tasks, 'task')} would finish them in {span(max(left * each_took / tasks, timedelta(seconds=1)))}; "
-        f"{counted(len({each.owner for each in _living(held)}), 'is', 'are')} at work now."
+        f"{counted(len({Owner(each.owner).identity for each in _living(held)}), 'is', 'are')} at work now."
     )
     return Advice(Kind.TASKS, str(tasks), sentence)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -77,27 +78,28 @@ class OfSource(Protocol):
         """The deployment's prefix."""
 
 
-def typed(coordinator: OfSource, name: str, *keys: str) -> str:
+def typed(coordinator: OfSource, name: str, *keys: str, options: Sequence[str] = ()) -> str:
     """Return :func:`command` for the source of a coordinator, on its store."""
-    shell = shell_of(coordinator.store)
-    return command(name, coordinator.source, *keys, prefix=coordinator.partition_prefix, shell=shell)
+    shell, prefix = shell_of(coordinator.store), coordinator.partition_prefix
+    return command(name, coordinator.source, *keys, prefix=prefix, shell=shell, options=options)
 
 
-def command(name: str, source: str, *keys: str, prefix: str | None, shell: Shell) -> str:
+def command(name: str, source: str, *keys: str, prefix: str | None, shell: Shell, options: Sequence[str] = ()) -> str:
     """Return a command of ours as a person types it into a shell, with all that it requires.
 
     :param name: of the command, ``"reopen"`` for example; may be two words.
     :param source: the source's name.
-    :param keys: the partitions it is about.
+    :param keys: the partitions it is about, or what else stands behind the source.
     :param prefix: the deployment's partition prefix, if it has one.
     :param shell: the program, and what names the store: :func:`shell_of`.
+    :param options: more of them, each with its value.
     """
     prefixed = () if prefix is None else _option("--partition-prefix", prefix)
     why = ("--why", WHY) if name in _NEEDS_WHY else ()
-    options = (*_option("--source", source), *prefixed, *shell.store, *why)
-    # A key that looks like an option is none behind the two dashes.
-    like_an_option = any(key.startswith("-") for key in keys)
-    words = (*options, "--", *keys) if like_an_option else (*keys, *options)
+    said, given = (source, *keys), (*prefixed, *shell.store, *options, *why)
+    # A source or a key that looks like an option is none behind the two dashes.
+    like_an_option = any(word.startswith("-") for word in said)
+    words = (*given, "--", *said) if like_an_option else (*said, *given)
     return " ".join(map(quoted, (*shell.program, *name.split(), *words)))
 
 
@@ -109,13 +111,13 @@ def listing(shell: Shell, source: str, prefix: str | None = None, **filters: str
     """
     given = [(f"--{name.replace('_', '-')}", value) for name, value in filters.items() if value is not None]
     options = [word for name, value in given for word in _option(name, value)]
-    return " ".join([command("list", source, prefix=prefix, shell=shell), *map(quoted, options)])
+    return command("list", source, prefix=prefix, shell=shell, options=options)
 
 
-def about(shell: Shell, name: str, identifier: str, *keys: str) -> str:
+def about(shell: Shell, name: str, identifier: str, *keys: str, options: Sequence[str] = ()) -> str:
     """Return :func:`command` for partitions that know their source by its stored identifier."""
     prefix, source, _ = split_source(identifier)
-    return command(name, source, *keys, prefix=prefix, shell=shell)
+    return command(name, source, *keys, prefix=prefix, shell=shell, options=options)
 
 
 def _option(name: str, value: str) -> tuple[str, ...]:

@@ -39,7 +39,7 @@ def test_a_parked_partitions_error_is_four_clicks_away(page: Page) -> None:
     keep(page, "parked")
     page.get_by_text("2024-01-01").click()
     expect(page.get_by_text("Partition '2024-01-01' is parked after 5 failures in a row")).to_be_visible()
-    expect(page.get_by_text("airflow coordination reopen 2024-01-01 --source flights --why")).to_be_visible()
+    expect(page.get_by_text("airflow coordination reopen flights 2024-01-01 --why")).to_be_visible()
     expect(page.get_by_text("a person reopens it")).to_be_visible()
     expect(page.get_by_text(ERROR).first).to_be_visible()
     keep(page, "partition")
@@ -132,7 +132,7 @@ def test_a_source_is_paused_and_goes_on(browser: Browser, page: Page, address: s
             editor.goto(SALES.format(address))
             editor.get_by_role("button", name=f"{verb.title()} source").click()
             form = editor.get_by_role("region", name=f"{verb.title()} source")
-            expect(form).to_contain_text(f"airflow coordination {verb} --source sales --why")
+            expect(form).to_contain_text(f"airflow coordination {verb} sales --why")
             form.get_by_label("Why (kept").fill(f"we {verb} it")
             form.get_by_role("button", name="Dry run").click()
             expect(form).to_contain_text(seen)
@@ -157,7 +157,7 @@ def test_a_list_is_narrowed_by_owner_and_error_in_the_address(page: Page, addres
     expect(page.locator("tbody tr")).to_have_count(1)
     expect(page.get_by_role("link", name="2013-10")).to_be_visible()
     assert "owner=process%2F5" in page.url
-    typed = "airflow coordination list --source sales --owner-like process/5"
+    typed = "airflow coordination list sales --owner-like process/5"
     expect(page.get_by_text(typed)).to_be_visible()
     page.get_by_label("Owner has").fill("")
     page.get_by_label("Last error has").fill("<b>no such error</b>")
@@ -166,7 +166,7 @@ def test_a_list_is_narrowed_by_owner_and_error_in_the_address(page: Page, addres
 
 
 def test_a_command_is_copied_or_else_selected(browser: Browser, address: str) -> None:
-    typed = "airflow coordination explain 2013-09 --source sales"
+    typed = "airflow coordination explain sales 2013-09"
     for allowed in (["clipboard-read", "clipboard-write"], []):
         with remembered(browser, address, "viewer") as page:
             page.context.grant_permissions(allowed)

@@ -95,13 +95,13 @@ def test_all_datasets_say_how_far_they_are(page: Page, address: str) -> None:
     expect(orders.get_by_role("region", name="Being merged")).to_contain_text(f"clean {CHUNK}")
     expect(orders.get_by_role("region", name="Being merged")).to_contain_text("upkeep › merge [3]")
     expect(orders.get_by_role("link", name=HOSTILE)).to_be_visible()
-    expect(orders.get_by_text("airflow coordination compaction status --source orders")).to_be_visible()
+    expect(orders.get_by_text("airflow coordination compaction status orders")).to_be_visible()
     keep(page, "board-datasets")
     parcels = page.get_by_role("region", name="parcels")
     parcels.scroll_into_view_if_needed()
     never = parcels.get_by_role("region", name="Never planned")
     expect(never).to_contain_text("Of raw nothing more is known: its compaction was never planned.")
-    expect(never).to_contain_text("airflow coordination compaction plan --source parcels")
+    expect(never).to_contain_text("airflow coordination compaction plan parcels")
     assert page.evaluate("globalThis.hacked") is None
 
 

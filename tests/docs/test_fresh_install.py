@@ -48,7 +48,7 @@ def test_i1_i2_readme_works_in_a_fresh_environment(tmp_path: Path) -> None:
     run("git", "-c", "safe.directory=*", "clone", "--quiet", ROOT, clone, cwd=tmp_path)
     run(sys.executable, "-m", "venv", tmp_path / "venv", cwd=tmp_path)
     run(programs / "pip", "install", "--quiet", f".[{named},amazon]", cwd=clone)
-    listed = ("airflow", "coordination", "list", "--source", "flights", "-o", "json")
+    listed = ("airflow", "coordination", "list", "flights", "-o", "json")
     works("README.md", programs, tmp_path / "readme")
     work = tmp_path / "readme" / "work"
     shown = run("env", f"AIRFLOW_HOME={work / 'airflow'}", programs / listed[0], *listed[1:], cwd=work, path=programs)

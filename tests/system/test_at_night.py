@@ -98,7 +98,7 @@ def test_why_is_it_not_moving(airflow, orders, answer):
     assert said["reason"] == "parked"
     assert "after 2 failures in a row" in said["sentence"]
     assert CAUSE in said["sentence"]
-    assert f"reopen {BROKEN} --source orders" in said["command"]
+    assert f"reopen orders {BROKEN}" in said["command"]
     assert shows(airflow, said["log"], CAUSE)
 
 

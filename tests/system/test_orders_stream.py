@@ -106,7 +106,7 @@ def shard(coordinator: SourceCoordinator, stream: LocalStream, number: int) -> P
 
 def explained(environ: dict[str, str], key: str) -> dict[str, Any]:
     """Return what the command says of a partition."""
-    command = ["airflow", "coordination", "explain", key, "--source", "orders", "--output", "json"]
+    command = ["airflow", "coordination", "explain", "orders", key, "--output", "json"]
     done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout[done.stdout.index("[") :])
     return {row["field"]: row["value"] for row in rows}

@@ -74,7 +74,7 @@ def duties(user: BaseUser, connection: str) -> Read[DutiesPage]:
             starting=remedies.of_store("duties run", shell),
             typed=remedies.of_store("duties status", shell),
             locations=locations,
-            counting=f"{remedies.of_store('copies status', shell)} --locations --source '{remedies.WHY}'",
+            counting=remedies.command("copies status", remedies.WHY, prefix=None, shell=shell, options=["--locations"]),
         )
         return Read(page, now)
 

@@ -84,5 +84,5 @@ def typed(
     shell, name = remedies.shell_of(store), _COMMANDS[action]
     if action not in (ViewAction.HIDE, ViewAction.RESTORE):
         return remedies.about(shell, name, source, _ANY if branch is None else str(branch))
-    told = remedies.about(shell, name, source, interval or _ANY)
-    return f"{told} --dataset {remedies.quoted(dataset or _ANY)} --why {remedies.quoted(remedies.WHY)} --yes"
+    options = ["--dataset", dataset or _ANY, "--why", remedies.WHY, "--yes"]
+    return remedies.about(shell, name, source, interval or _ANY, options=options)

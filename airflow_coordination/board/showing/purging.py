@@ -55,8 +55,8 @@ def dry_run(user: BaseUser, asked: PurgeDryRunRequest) -> PurgeDryRunResult:
 
 
 def _typed(store: PartitionStore, asked: PurgeDryRunRequest) -> str:
-    told = remedies.about(remedies.shell_of(store), "outputs purge", asked.source)
-    return f"{told} --dataset {remedies.quoted(asked.dataset)} --output-root {remedies.quoted('…')} --dry-run"
+    options = ["--dataset", asked.dataset, "--output-root", remedies.WHY, "--dry-run"]
+    return remedies.about(remedies.shell_of(store), "outputs purge", asked.source, options=options)
 
 
 def _sentence(heads: Sequence[HeadRecord], files: Sequence[int] | None) -> str:

@@ -23,7 +23,7 @@ def rules_page(user: BaseUser, connection: str, source: str, dataset: str) -> Re
     check_users_name(dataset, "dataset", MAX_DATASET_BYTES)
     with open_visible(user, connection, source) as (store, seen):
         now, found = store.now(), rules_of(coordinator_of(user, store, seen), dataset)
-        typed = f"{remedies.about(remedies.shell_of(store), 'rules get', source)} --dataset {remedies.quoted(dataset)}"
+        typed = remedies.about(remedies.shell_of(store), "rules get", source, options=["--dataset", dataset])
         rules = [_rule(found, index) for index in range(len(found.rules))]
         return Read(RulesPage(rules=rules, version=found.version, typed=typed), now)
 

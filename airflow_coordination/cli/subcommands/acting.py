@@ -31,7 +31,7 @@ from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.protocol.remedies import command, quoted, shell_of
+from airflow_coordination.protocol.remedies import command, shell_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.systems.kafka.offsets import options_in
@@ -87,10 +87,11 @@ def _tell_merged(coordinator: SourceCoordinator, keys: Set[str]) -> None:
         return
     left = sorted(keys & {origin.key for overlay in overlays.row for origin in overlay.covers})
     if left:
-        run = command("compaction run", source, prefix=prefix, shell=shell_of(store))
+        options = ["--output-root", "ROOT", "--now", left[0]]
+        run = command("compaction run", source, prefix=prefix, shell=shell_of(store), options=options)
         more = f" and of {len(left) - 1} more" if len(left) > 1 else ""
         say(f"Rows of {shown(left[0])}{more} are left in what was merged, where no reader meets them.")
-        say(f"They go when that is merged again: {run} --output-root ROOT --now {quoted(left[0])}; then collect.")
+        say(f"They go when that is merged again: {run}; then collect.")
 
 
 def _told(partitions: Sequence[Partition], do: Callable[[Partition], object]) -> int:

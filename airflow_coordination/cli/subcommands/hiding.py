@@ -10,7 +10,7 @@ from airflow_coordination.duties.retention import hiding
 from airflow_coordination.duties.retention.hiding import Effect
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.view.showing import branch_of, interval_of_head
-from airflow_coordination.protocol.remedies import command, shell_of
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.input_errors import InvalidInputError
 
@@ -66,11 +66,10 @@ def meant(args: Namespace, would: str) -> bool:
 
 def _again(coordinator: SourceCoordinator, args: Namespace, effect: Effect) -> list[str]:
     """Return what rules would do to what comes back."""
-    shell = shell_of(coordinator.store)
-    see = command("rules get", args.source, prefix=args.partition_prefix, shell=shell)
+    see = typed(coordinator, "rules get", options=["--dataset", args.dataset])
     return [
         f"{rule} would hide {number} of these intervals again, as soon as rules are applied. "
-        f"Change the rules first: `{see} --dataset {args.dataset}`"
+        f"Change the rules first: `{see}`"
         for rule, number in hiding.hidden_again(coordinator, args.dataset, effect)
     ]
 

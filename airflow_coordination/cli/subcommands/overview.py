@@ -43,7 +43,7 @@ def print_owners(context: CommandContext, args: Namespace) -> None:
     """
     limit = check_limit(args.limit)
     if args.after is not None and not args.source:
-        raise SettingsError("--after", args.after, "is a key of one source", "Name the source: --source")
+        raise SettingsError("--after", args.after, "is a key of one source", "Name the source first: owners SOURCE")
     rows: list[Row] = []
     more = None
     for prefix, source in chosen(context, args):
@@ -84,7 +84,7 @@ def _say_more(args: Namespace, rows: Sequence[Row], after: str | None) -> None:
     if args.source and after is not None:
         say(f"There are more. These are the first {len(rows)}; go on with --after={quoted(after)}")
     elif not args.source and len(rows) == args.limit:
-        say(f"There may be more. These are the first {len(rows)}; name a --source, or give a higher --limit")
+        say(f"There may be more. These are the first {len(rows)}; name a source, or give a higher --limit")
 
 
 def _say_supplier(context: CommandContext, source: str, prefix: str | None) -> None:

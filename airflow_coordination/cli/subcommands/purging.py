@@ -54,8 +54,9 @@ def purge_outputs(context: CommandContext, args: Namespace) -> int:
         marked = f"marked {done.marked} interval(s), emptied {done.emptied} head record(s), {done.removed} interval(s)"
         say(f"Done: {marked} and {done.forgotten} branch(es) are left with nothing, and gone from the view.")
         shell = shell_of(context.store)
-        collect = command("outputs collect", args.source, prefix=args.partition_prefix, shell=shell)
-        say(f"The files go when readers who have begun before are done: {collect} --output-root {args.output_root}")
+        root = ["--output-root", args.output_root]
+        collect = command("outputs collect", args.source, prefix=args.partition_prefix, shell=shell, options=root)
+        say(f"The files go when readers who have begun before are done: {collect}")
         return int(any(done.skipped.values()))
     _tell_waiting(found.skipped)
     return int(any(found.skipped.values()))

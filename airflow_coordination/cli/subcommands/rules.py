@@ -78,6 +78,8 @@ def _endangered(coordinator: SourceCoordinator, args: Namespace, rules: Sequence
 
 def lint(context: CommandContext, args: Namespace) -> int:
     """Say what is odd about rules that are set, or about those in a file; return 1 if one of them never applies."""
+    if args.file is None and args.dataset is None:  # one word without a dataset is a file, for the default rules
+        args.source, args.file = None, args.source
     coordinator, name, source = _document(context, args)
     now = context.store.now()
     if args.file is not None:
@@ -169,8 +171,8 @@ def _document(context: CommandContext, args: Namespace) -> tuple[SourceCoordinat
     :raises SettingsError: when only one of them is named.
     """
     if (args.source is None) is not (args.dataset is None):
-        problem, remedy = "is named alone", "Name --source and --dataset, or neither for the default rules of all"
-        raise SettingsError("--source" if args.source else "--dataset", args.source or args.dataset, problem, remedy)
+        problem, remedy = "is named alone", "Name a source and --dataset, or neither for the default rules of all"
+        raise SettingsError("SOURCE" if args.source else "--dataset", args.source or args.dataset, problem, remedy)
     if args.dataset is None:
         return context.newcomer(ALL, args.partition_prefix), DEFAULT_RULES, everybody(args.partition_prefix)
     return context.coordinator(args.source, args.partition_prefix), rules_document(args.dataset), None

@@ -161,7 +161,7 @@ def begin(
     try:
         reset = sum(_into(coordinator, each, number, by, why) for each in meant.partitions)
     except CoordinationError as error:
-        again = f"Repeat `{typed(coordinator, 'branches begin')} --branch {number}`, or roll it back"
+        again = f"Repeat `{typed(coordinator, 'branches begin', options=['--branch', str(number)])}`, or roll it back"
         raise PartitionUpdateError(f"begin branch {number}", "", f"it is not whole yet. {error} {again}.") from error
     there = branches_of(coordinator).branch_counts(identifier_of(coordinator), number).partitions
 

@@ -160,7 +160,7 @@ def check_ready(coordinator: SourceCoordinator, found: BranchStatus) -> None:
     if not found.waits_for:
         return
     problem, counts = f"waits for {found.waits_for}", found.counts
-    again = f"Repeat `{typed(coordinator, 'branches begin')} --branch {branch.number}`"
+    again = f"Repeat `{typed(coordinator, 'branches begin', options=['--branch', str(branch.number)])}`"
     if branch.expected is None:
         raise InvalidInputError("branch", branch.number, problem, again)
     if branch.retiring is not None or not counts.partitions:

@@ -158,9 +158,10 @@ class BranchRules:
         problem = (
             f"it was retired in branch {number}, in which others stand for its rows: a supplier that names it again"
         )
-        reset = about(shell_of(self._store), "reset", seen.source, seen.key)
-        into = f" --branch {number}" if view.state_of(number) is BranchState.BEGUN else ""
-        ways = f"Leave it; or `{reset}{into} --out-of-branch`, and delete it then, if nobody names it any more"
+        into = ["--branch", str(number)] if view.state_of(number) is BranchState.BEGUN else []
+        options = [*into, "--out-of-branch"]
+        reset = about(shell_of(self._store), "reset", seen.source, seen.key, options=options)
+        ways = f"Leave it; or `{reset}`, and delete it then, if nobody names it any more"
         raise BranchError(action, seen.key, f"{problem} would bring them back beside these. {ways}.")
 
     def others_stand(self, view: View, seen: Partition) -> bool:

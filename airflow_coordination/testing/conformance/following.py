@@ -163,7 +163,7 @@ class Following:
                 tried()
             said = str(raised.value)
             assert "1 note(s) of what follows its endings (then=) or its parking (on_parked) are not done yet" in said
-            assert "finish-actions k --source" in said
+            assert "finish-actions" in said
             assert "add --forget --why" in said
         assert bench.get("k") == before
         one.follow_ups.forget_follow_up(noted(bench, "k")[0], by="ana", why="it is done again")

@@ -52,7 +52,7 @@ def kept(tmp_path):
 @pytest.mark.usefixtures("kept")
 def test_b2_commands_find_connections_in_airflow_s_database(command) -> None:
     """B2: the command that is printed names a connection, and said that it is not defined."""
-    [row] = command("status", "--source", "flights", "--conn-id", "kept_here")
+    [row] = command("status", "flights", "--conn-id", "kept_here")
     assert (row["source"], row["unassigned"]) == ("flights", 1)
 
 

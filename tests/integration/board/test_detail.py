@@ -203,9 +203,8 @@ def test_the_command_of_a_list_can_be_typed(flights, get, given):
 def test_the_commands_of_a_partition_can_be_typed(flights, client, token, get):
     assert words(get("partition", key="a-secret-key")["typed"])[2:] == [
         "explain",
-        "a-secret-key",
-        "--source",
         "flights",
+        "a-secret-key",
     ]
     client.headers["Authorization"] = f"Bearer {token('user', ['ours'])}"
     offers = get("partition", key="a-secret-key")["offers"]
@@ -260,4 +259,4 @@ def test_s27_how_many_endings_have_something_left_to_be_done(flights, get, monke
         assert told() == expected
     flights.follow_ups.forget_follow_up(next(flights.follow_ups.follow_ups("k1")), by="ana", why="its bucket is gone")
     assert told() == [2, True]
-    assert get("source")["finishing"] == "airflow coordination finish-actions --source flights"
+    assert get("source")["finishing"] == "airflow coordination finish-actions flights"

@@ -107,7 +107,7 @@ def test_groups_say_what_each_duty_did_and_what_failed_stands_first(admin, led):
     assert trouble["then"].endswith(NOTHING_LOST)
     assert trouble["at"] == failing["due"]
     assert well["offers"][0]["typed"] == (
-        "airflow coordination reopen 'group|HistoricalManagementDuties' --source '~duties' --why '…'"
+        "airflow coordination reopen '~duties' 'group|HistoricalManagementDuties' --why '…'"
     )
 
 
@@ -263,7 +263,7 @@ def test_locations_are_listed_with_what_is_lost_and_what_is_draining(admin, runn
     lost, draining = page["locations"]
     assert (lost["name"], lost["lost_since"], lost["why"]) == ("a", "2026-11-25T03:00:00Z", "no marker")
     assert (draining["name"], draining["draining"], draining["lost_since"]) == ("b", True, None)
-    assert page["counting"] == "airflow coordination copies status --locations --source '…'"
+    assert page["counting"] == "airflow coordination copies status '…' --locations"
 
 
 def test_locations_that_cannot_be_read_hide_no_group(admin, led):

@@ -73,7 +73,7 @@ def test_a_source_is_paused_and_goes_on_in_the_user_s_own_name(flights, post, of
 
 
 def test_what_is_offered_is_also_a_command_and_only_for_who_may(flights, offered):
-    assert offered()["typed"] == "airflow coordination pause --source flights --why '…'"
+    assert offered()["typed"] == "airflow coordination pause flights --why '…'"
     assert offered("viewer") is None
 
 

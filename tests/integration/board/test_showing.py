@@ -304,6 +304,6 @@ def test_the_rules_of_a_dataset_stand_before_those_of_all(flights, get, counting
         (True, False, {"hot": 1}),
         (True, True, {}),
     ]
-    assert (page["version"], page["typed"]) == (1, "airflow coordination rules get --source flights --dataset clean")
+    assert (page["version"], page["typed"]) == (1, "airflow coordination rules get flights --dataset clean")
     assert not {"heads", "page", "get"} & set(counting.asked)
     get("rules", status=422, dataset="~1~clean")

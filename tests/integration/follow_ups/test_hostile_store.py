@@ -139,7 +139,7 @@ def test_f4_a_worker_of_the_store_makes_the_supplier_do_nothing_that_is_not_its_
     left = {note.key for note in SourceCoordinator(store, "inputs", "test").follow_ups.follow_ups()}
     assert left == set(notes) - {"00 mine"}
     assert not (tmp_path / "in/mine.json").exists()
-    assert main(["finish-actions", "--source", "inputs", "--store", url]) == 1  # nobody is there who would say yes
+    assert main(["finish-actions", "inputs", "--store", url]) == 1  # nobody is there who would say yes
     assert "--yes" in capsys.readouterr().err
     assert main(["doctor", "--store", url]) == 1
     said = capsys.readouterr().out

@@ -66,8 +66,8 @@ class Application:
         self.tables.put_item(TableName=self.name, Item=item)
 
     def take_over(self, *options: str) -> int:
-        where = ("--store", self.url, "--source", SOURCE, "--region", "us-east-1", "--still-for", "0", "--yes")
-        return main(["import-kcl", self.name, *where, *options])
+        where = ("--store", self.url, "--region", "us-east-1", "--still-for", "0", "--yes")
+        return main(["import-kcl", SOURCE, self.name, *where, *options])
 
     @property
     def coordinator(self) -> SourceCoordinator:

@@ -40,7 +40,7 @@ def test_one_wrong_row_is_named_and_nothing_is_changed(store: PartitionStore, st
     for day in DAYS:
         publish(store, output_root, day, [3, 2, 7] if day == DAYS[1] else [3, 2, 1])
     before = list(store.heads("s|PARTITION"))
-    command = [sys.executable, "-m", "airflow_coordination", "branches", "diff", str(number), "--source", "s"]
+    command = [sys.executable, "-m", "airflow_coordination", "branches", "diff", "s", str(number)]
     command += ["--store", store_url, "--master", "local[1]", "-o", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

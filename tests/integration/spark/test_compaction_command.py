@@ -34,7 +34,7 @@ def publish(store: PartitionStore, root: str, key: str) -> None:
 
 
 def typed(url: str, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "airflow_coordination", "compaction", *words, "--source", "s", "--store", url]
+    command = [sys.executable, "-m", "airflow_coordination", "compaction", *words, "s", "--store", url]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -104,8 +104,8 @@ def test_a_persons_rows_are_gone_after_the_steps_of_the_page(spark, store, store
     request = Request(spark, store, store_url, output_root)
     request.flights.create_partitions([PartitionIdentifier(KEY, payload={"for": PERSON}), *DAYS])
     request.ingest(len(DAYS), PERSON, OTHER)
-    request.typed("compaction", "plan", "--source", "flights", "--config", json.dumps(CONFIG.to_json()), "--yes")
-    request.typed("compaction", "run", "--source", "flights", "--output-root", output_root, "--master", "local[1]")
+    request.typed("compaction", "plan", "flights", "--config", json.dumps(CONFIG.to_json()), "--yes")
+    request.typed("compaction", "run", "flights", "--output-root", output_root, "--master", "local[1]")
     request.in_branch()
     before = request.holding(PERSON)
     assert len(before) == 1 + 3 + 1 + 1, before  # the store, three originals, what was merged, and the branch's

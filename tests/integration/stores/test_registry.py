@@ -70,7 +70,7 @@ def test_an_opener_gets_configuration_and_clock(monkeypatch: pytest.MonkeyPatch,
 def test_the_command_line_opens_it(url: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["store", "migrate", "--store", url]) == 0
     SourceCoordinator(open_store(url), source="s", owner="o").create_partitions(["k"])
-    assert main(["list", "--source", "s", "--store", url, "--output", "plain"]) == 0
+    assert main(["list", "s", "--store", url, "--output", "plain"]) == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines()[1].startswith("k\tUNASSIGNED")
     assert f"at {url} is up to date" in printed.err

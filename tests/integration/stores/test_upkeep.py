@@ -173,7 +173,7 @@ def test_a11_the_command_purges_and_says_how_many(sqlite_url: str, capsys: pytes
     store = open_store(sqlite_url)
     store.setup()
     complete(SourceCoordinator(store, "flights", "h/d/r/t/0/1"), *(f"k{number:04}" for number in range(1_003)))
-    command = ["purge", "--source", "flights", "--completed-before", "0d", "--why", "old", "--store", sqlite_url]
+    command = ["purge", "flights", "--completed-before", "0d", "--why", "old", "--store", sqlite_url]
     assert main([*command, "--dry-run"]) == 0
     assert "Dry run: would purge 1003 partition(s)" in capsys.readouterr().err
     assert main([*command, "--yes"]) == 0

@@ -311,7 +311,7 @@ def test_s27_what_is_left_to_be_done_is_done_before_a_source_moves(
     c.create_partitions(["k"])
     c.complete(held(c, "k"), then="[]")
     c.pausing.pause(by="ana", why="moves")
-    with pytest.raises(PartitionUpdateError, match=r"airflow coordination finish-actions --source flights"):
+    with pytest.raises(PartitionUpdateError, match=r"airflow coordination finish-actions flights"):
         export(c, tmp_path / "export")
     c.follow_ups.clear_follow_up(next(c.follow_ups.follow_ups()))
     assert export(c, tmp_path / "export") == 1

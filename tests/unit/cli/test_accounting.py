@@ -25,7 +25,7 @@ def test_s26_a_source_added_up_and_one_partition(flights, cli):
     deliver(flights, "2013-01")
     deliver(flights, "2013-02")
     for key, times in (("2013-01", 1), (None, 2)):
-        code, out, err = cli("accounting", "--source", "flights", *([key] if key else []), "-o", "json")
+        code, out, err = cli("accounting", "flights", *([key] if key else []), "-o", "json")
         assert (code, err) == (0, "")
         found = {(row["count"], row["sink"]): row["records"] for row in json.loads(out)}
         assert found == {
@@ -41,34 +41,34 @@ def test_s26_a_source_added_up_and_one_partition(flights, cli):
             ("dead-lettered", "search"): times,
             ("failed", "search"): 0,
         }
-    assert "delivered everywhere" in cli("accounting", "--source", "flights")[1]
-    shown = json.loads(cli("show", "--source", "flights", "2013-01", "-o", "json")[1])
+    assert "delivered everywhere" in cli("accounting", "flights")[1]
+    shown = json.loads(cli("show", "flights", "2013-01", "-o", "json")[1])
     assert {"field": "accounting", "value": COUNTED.to_json()} in shown
 
 
 def test_nothing_was_delivered(flights, cli):
-    code, out, err = cli("accounting", "--source", "flights", "-o", "json")
+    code, out, err = cli("accounting", "flights", "-o", "json")
     assert (code, json.loads(out)) == (0, [])
     assert "Nothing of this source was counted" in err
-    assert "Nothing of this partition was counted" in cli("accounting", "--source", "flights", "2013-01")[2]
+    assert "Nothing of this partition was counted" in cli("accounting", "flights", "2013-01")[2]
 
 
 def test_counts_that_are_corrupt_hide_nothing_else_of_a_partition(flights, cli, url):
     deliver(flights, "2013-01")
     with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database, database:
         database.execute("""update coordination_partitions set accounting = replace(accounting, ':7', ':"many"')""")
-    code, out, err = cli("show", "--source", "flights", "2013-01", "-o", "json")
+    code, out, err = cli("show", "flights", "2013-01", "-o", "json")
     assert (code, err) == (0, "")
     shown = {row["field"]: row["value"] for row in json.loads(out)}
     assert (shown["accounting"], shown["status"]) == ("corrupt in the store", "COMPLETED")
-    assert "records: corrupt in the store" in cli("explain", "--source", "flights", "2013-01")[1]
-    code, out, err = cli("accounting", "--source", "flights", "2013-01")
+    assert "records: corrupt in the store" in cli("explain", "flights", "2013-01")[1]
+    code, out, err = cli("accounting", "flights", "2013-01")
     assert code == 1
     assert "is corrupt in the store. Reset the partition" in err
 
 
 def test_one_that_never_was(flights, cli):
-    code, out, err = cli("accounting", "--source", "flights", "no such key")
+    code, out, err = cli("accounting", "flights", "no such key")
     assert (code, out) == (1, "")
     assert "no such key" in err
 
@@ -81,28 +81,28 @@ def test_s26_what_a_dataset_holds_is_counted_as_it_was_when_it_was_published(fli
     flights.complete(flights.acquire_partition("2013-01"), [BLOCK], counted=COUNTED)
     flights.people.reset("2013-01", by="ana", why="anew")  # its counts are gone, what it has published is not
     deliver(flights, "2013-02")  # into no dataset
-    code, out, err = cli("accounting", "--source", "flights", "--dataset", "clean", "-o", "json")
+    code, out, err = cli("accounting", "flights", "--dataset", "clean", "-o", "json")
     assert (code, err) == (0, "")
     found = {(row["count"], row["sink"]): row["records"] for row in json.loads(out)}
     assert found["partitions", None] == 1
     assert (found["read", None], found["dropped: cancelled", None], found["owed", "search"]) == (7, 1, 4)
-    code, out, err = cli("accounting", "--source", "flights", "--dataset", "other", "-o", "json")
+    code, out, err = cli("accounting", "flights", "--dataset", "other", "-o", "json")
     assert (code, json.loads(out)) == (0, [])
     assert "Nothing published in dataset 'other' was counted" in err
-    assert "is of all partitions" in cli("accounting", "--source", "flights", "2013-01", "--dataset", "clean")[2]
+    assert "is of all partitions" in cli("accounting", "flights", "2013-01", "--dataset", "clean")[2]
 
 
 def test_s26_what_was_published_is_shown_with_its_counts(flights, cli):
     def published(key):
-        shown = json.loads(cli("show", "--source", "flights", key, "-o", "json")[1])
+        shown = json.loads(cli("show", "flights", key, "-o", "json")[1])
         return [row["value"] for row in shown if row["field"] == "published clean"]
 
     flights.complete(flights.acquire_partition("2013-01"), [BLOCK], counted=COUNTED)
     flights.complete(flights.acquire_partition("2013-02"), [BLOCK])
     assert published("2013-01") == [f"3 row(s) in 1 block(s) by tenure 1; records: {IN_SHORT}"]
     assert published("2013-02") == ["3 row(s) in 1 block(s) by tenure 1"]
-    assert f"records: {IN_SHORT}." in cli("explain", "--source", "flights", "2013-01")[1].replace("\n", " ")
-    assert "records:" not in cli("explain", "--source", "flights", "2013-02")[1]
+    assert f"records: {IN_SHORT}." in cli("explain", "flights", "2013-01")[1].replace("\n", " ")
+    assert "records:" not in cli("explain", "flights", "2013-02")[1]
     flights.people.retract("2013-01", by="ana", why="wrong")
     assert published("2013-01") == ["nothing: it was taken back"]
 
@@ -111,5 +111,5 @@ def test_x11_the_history_has_the_counts_of_each_tenure(flights, cli):
     flights.give_up(flights.acquire_partition("2013-01"))
     flights.save_progress_state(lease := flights.acquire_partition("2013-01"), 1, counted=COUNTED)
     flights.fail(lease, "boom")
-    _, out, _ = cli("history", "--source", "flights", "2013-01", "-o", "json")
+    _, out, _ = cli("history", "flights", "2013-01", "-o", "json")
     assert [row["records"] for row in json.loads(out)] == [None, None, IN_SHORT]

@@ -39,19 +39,19 @@ def test_b4_a_source_of_300_whose_job_always_fails_pauses_itself_and_is_resumed(
     counts = {str(status): number for status, number in store.counts("orders|PARTITION").items()}
     assert (counts["UNASSIGNED"], counts["CLOSED"]) == (300, 0), "nothing was parked for it"
 
-    [row] = json.loads(cli("status", "--source", "orders", "-o", "json")[1])
+    [row] = json.loads(cli("status", "orders", "-o", "json")[1])
     assert row["paused"]
-    _, said, _ = cli("explain", "200", "--source", "orders", "-o", "json")
+    _, said, _ = cli("explain", "orders", "200", "-o", "json")
     reason = "10 partitions failed of one error, one after the other: LookupError: there is no table for #."
     assert reason in said
-    assert "resume --source orders" in said
-    metrics = cli("metrics", "--source", "orders")[1]
+    assert "resume orders" in said
+    metrics = cli("metrics", "orders")[1]
     assert 'coordination_source_braked{source="orders",partition_prefix=""} 1' in metrics
 
-    code, _, err = cli("resume", "--source", "orders", "--why", "the table is there", "--yes")
+    code, _, err = cli("resume", "orders", "--why", "the table is there", "--yes")
     assert (code, "was resumed at" in err) == (0, True)
     assert worked(workers[0], lambda key: None) == 290
-    metrics = cli("metrics", "--source", "orders")[1]
+    metrics = cli("metrics", "orders")[1]
     assert 'coordination_source_braked{source="orders",partition_prefix=""} 0' in metrics
     assert worked(SourceCoordinator(store, "orders", "again"), without_a_table) == 0
     actions = [(each["action"], each["by"]) for each in workers[0].pausing.pauses()]

@@ -30,7 +30,7 @@ def diff(flights, capsys):
 
     def diff(number: int, *options: str) -> tuple[int, list[dict[str, object]], str]:
         typed = cli_on(flights.store, capsys)
-        code, out, err = typed("branches", "diff", str(number), "--source", "flights", "-o", "json", *options)
+        code, out, err = typed("branches", "diff", "flights", str(number), "-o", "json", *options)
         return code, json.loads(out or "[]"), err
 
     return diff

@@ -38,7 +38,7 @@ def cli(month, capsys):
 
 
 def branches(cli, name: str, *argv: str) -> tuple[int, Any, str]:
-    return cli("branches", name, "--source", "flights", *argv, *WHY)
+    return cli("branches", name, "flights", *argv, *WHY)
 
 
 def test_a_month_is_replaced_and_taken_back(cli, month) -> None:
@@ -58,7 +58,7 @@ def test_a_month_is_replaced_and_taken_back(cli, month) -> None:
     assert (code, "waits for 2 partition(s) to complete" in err) == (1, True)
     for key in keys:
         month.work(key, [f"{key} new", "and more"])
-    [row] = cli("branches", "status", "--source", "flights", "-o", "json")[1]
+    [row] = cli("branches", "status", "flights", "-o", "json")[1]
     assert (row["branch"], row["state"], row["completed"], row["waits_for"]) == (1, "begun", 2, None)
     assert (row["selection"], row["by"], row["why"]) == ("interval 2013-01-01/2013-02-01", "ana", "late data")
 
@@ -142,9 +142,9 @@ def test_hours_become_days(cli, month) -> None:
     assert (code, "retired 2 of 2 partition(s)" in err) == (0, True)
     branches(cli, "publish", "1", "-y")
     assert set(month.read()) == {"day"}
-    code, _, err = cli("reset", "2013-01-01T00", "--source", "flights", "-y", *WHY)
+    code, _, err = cli("reset", "flights", "2013-01-01T00", "-y", *WHY)
     assert (code, "--out-of-branch" in err) == (1, True)
-    assert cli("reset", "2013-01-01T00", "--source", "flights", "--out-of-branch", "-y", *WHY)[0] == 0
+    assert cli("reset", "flights", "2013-01-01T00", "--out-of-branch", "-y", *WHY)[0] == 0
 
 
 def test_old_rows_of_what_publishes_nothing_are_named_and_can_go(cli, month) -> None:
@@ -176,14 +176,14 @@ def test_what_the_command_line_refuses_names_its_options(cli, month) -> None:
 def test_a_reset_goes_into_a_branch(cli, month) -> None:
     first, second = month.filled(1, 2)
     branches(cli, "begin", first, "-y")
-    given = ("--source", "flights", "-y", *WHY)
-    code, _, err = cli("reset", first, *given)
+    given = ("-y", *WHY)
+    code, _, err = cli("reset", "flights", first, *given)
     assert (code, "Reset it in the branch with --branch 1" in err) == (1, True)
-    assert cli("reset", first, second, "--branch", "1", "--dry-run", *given)[0] == 0
+    assert cli("reset", "flights", first, second, "--branch", "1", "--dry-run", *given)[0] == 0
     assert month.c.partition(second).branch is None
-    assert cli("reset", first, second, "--branch", "1", *given)[0] == 0
+    assert cli("reset", "flights", first, second, "--branch", "1", *given)[0] == 0
     assert month.c.partition(second).branch == 1
-    code, _, err = cli("reset", first, "--branch", "9", *given)
+    code, _, err = cli("reset", "flights", first, "--branch", "9", *given)
     assert (code, "branch=9: is not there" in err) == (1, True)
 
 

@@ -8,7 +8,7 @@ from airflow_coordination.cli.subcommands.acting import NAMED, age_of
 from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.values.input_errors import SettingsError
 
-CLEANUP = ("cleanup", "--source", "flights")
+CLEANUP = ("cleanup", "flights")
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_it_removes_them_in_the_name_of_who_asks(cli, flights, finished):
     assert flights.partition("p03") is None
     [line] = flights.looking.actions("p03")
     assert (line["action"], line["by"], line["why"]) == ("clean up", "ana", "the stream is gone")
-    _, out, _ = cli("explain", "p03", "--source", "flights")
+    _, out, _ = cli("explain", "flights", "p03")
     assert "had finished, and was cleaned up" in out
 
 

@@ -25,25 +25,25 @@ def test_status_counts_every_source(flights, cli):
 
 def test_list_pages_by_key_and_status(flights, cli):
     flights.acquire_partition("2013-02")
-    _, out, _ = cli("list", "--source", "flights", "--status", "ASSIGNED", "-o", "yaml")
+    _, out, _ = cli("list", "flights", "--status", "ASSIGNED", "-o", "yaml")
     [row] = yaml.safe_load(out)
     assert (row["key"], row["status"], row["owner"]) == ("2013-02", "ASSIGNED", "test")
-    _, out, _ = cli("list", "--source", "flights", "--after", "2013-01", "--limit", "1", "-o", "plain")
+    _, out, _ = cli("list", "flights", "--after", "2013-01", "--limit", "1", "-o", "plain")
     assert [line.split("\t")[0] for line in out.splitlines()] == ["key", "2013-02"]
 
 
 def test_a_list_is_narrowed_by_the_beginning_of_the_key(flights, cli):
     flights.create_partitions(["2014-01"])
-    _, out, _ = cli("list", "--source", "flights", "--key-prefix", "2013", "-o", "json")
+    _, out, _ = cli("list", "flights", "--key-prefix", "2013", "-o", "json")
     assert [row["key"] for row in json.loads(out)] == ["2013-01", "2013-02"]
 
 
 def test_a9_a_list_that_is_cut_says_so_and_how_to_go_on(flights, cli):
     """A9: it stopped at 100 without a word."""
-    _, out, err = cli("list", "--source", "flights", "--limit", "2", "-o", "json")
+    _, out, err = cli("list", "flights", "--limit", "2", "-o", "json")
     assert [row["key"] for row in json.loads(out)] == ["2013-01", "2013-02"]
     assert "There are more. These are the first 2; go on with --after=2013-02" in err
-    _, out, err = cli("list", "--source", "flights", "--after=2013-02", "--limit", "1", "-o", "json")
+    _, out, err = cli("list", "flights", "--after=2013-02", "--limit", "1", "-o", "json")
     assert [row["key"] for row in json.loads(out)] == [HOSTILE]
     assert "There are more" not in err
 
@@ -54,9 +54,7 @@ def test_a9_parked_partitions_are_a_state_of_their_own(flights, cli):
     flights.close(flights.acquire_partition("2013-02"), reopen_after=timedelta(hours=1))
 
     def keys(state):
-        return [
-            row["key"] for row in json.loads(cli("list", "--source", "flights", "--status", state, "-o", "json")[1])
-        ]
+        return [row["key"] for row in json.loads(cli("list", "flights", "--status", state, "-o", "json")[1])]
 
     assert (keys("PARKED"), keys("CLOSED"), keys("UNASSIGNED")) == (["2013-01"], ["2013-02"], [HOSTILE])
     [row] = json.loads(cli("status", "-o", "json")[1])
@@ -83,7 +81,7 @@ def test_a9_a_list_says_what_comes_next_and_when(flights, cli):
     flights.close(flights.acquire_partition("2013-04"), reopen_after=timedelta(0))
     flights.complete(flights.acquire_partition("2013-05"))
     flights.give_up(flights.acquire_partition("2013-06"), retry_after=timedelta(hours=1))
-    rows = {row["key"]: row for row in json.loads(cli("list", "--source", "flights", "-o", "json")[1])}
+    rows = {row["key"]: row for row in json.loads(cli("list", "flights", "-o", "json")[1])}
     assert {key: (row["next"], row["next_at"] is not None) for key, row in rows.items()} == {
         "2013-01": ("its lease ends", True),
         "2013-02": ("a person reopens it", False),
@@ -93,9 +91,7 @@ def test_a9_a_list_says_what_comes_next_and_when(flights, cli):
         "2013-06": ("it can be acquired", True),
         HOSTILE: ("it can be acquired", False),
     }
-    told = {
-        row["field"]: row["value"] for row in json.loads(cli("show", "2013-04", "--source", "flights", "-o", "json")[1])
-    }
+    told = {row["field"]: row["value"] for row in json.loads(cli("show", "flights", "2013-04", "-o", "json")[1])}
     assert told["next"] == "it is due: a sensor or an acquirer opens it"
 
 
@@ -103,7 +99,7 @@ def test_a9_a_dry_run_checks_what_the_action_would(flights, cli):
     """A9: ``reopen`` of a completed partition said that it would."""
     flights.complete(flights.acquire_partition("2013-01"))
     flights.fail(flights.acquire_partition("2013-02"), "no memory")
-    argv = ("reopen", "2013-01", "2013-02", "--source", "flights", "--why", "again")
+    argv = ("reopen", "flights", "2013-01", "2013-02", "--why", "again")
     code, _, err = cli(*argv, "--dry-run")
     assert code == 1
     assert (
@@ -127,13 +123,13 @@ def test_a9_an_action_is_refused_for_what_changed_since_it_was_shown(flights, ur
         return True
 
     monkeypatch.setattr("airflow_coordination.cli.subcommands.acting.confirmed", confirmed)
-    assert main(["reopen", "2013-01", "--source", "flights", "--why", "w", "--store", url]) == 1
+    assert main(["reopen", "flights", "2013-01", "--why", "w", "--store", url]) == 1
     assert flights.partition("2013-01").parked
 
 
 @pytest.mark.parametrize("output", ["table", "plain", "json", "yaml"])
 def test_nothing_hostile_reaches_the_terminal(flights, cli, output):
-    _, out, _ = cli("list", "--source", "flights", "-o", output)
+    _, out, _ = cli("list", "flights", "-o", output)
     assert not set("\x1b\u202e") & set(out)
     assert "\\x1b" in out or "\\u001b" in out or "\\e" in out
 
@@ -145,8 +141,8 @@ def test_escape_leaves_ordinary_text_alone():
 
 def test_show_tells_endings_and_peoples_actions(flights, cli):
     flights.fail(flights.acquire_partition("2013-01"), "no memory")
-    assert cli("reopen", "2013-01", "--source", "flights", "--why", "more memory", "--by", "ana", "--yes")[0] == 0
-    _, out, _ = cli("show", "2013-01", "--source", "flights", "-o", "json")
+    assert cli("reopen", "flights", "2013-01", "--why", "more memory", "--by", "ana", "--yes")[0] == 0
+    _, out, _ = cli("show", "flights", "2013-01", "-o", "json")
     told = {row["field"]: row["value"] for row in json.loads(out)}
     assert told["ending 1"].startswith("failed at ")
     assert "ana" in told["action"]
@@ -157,14 +153,14 @@ def test_show_tells_endings_and_peoples_actions(flights, cli):
 def test_e11_show_tells_the_limit_that_is_in_force(flights, cli):
     """E11: the limit of lost leases is the one of the lease, which nobody could see."""
     flights.acquire_partition("2013-01")
-    _, out, _ = cli("show", "2013-01", "--source", "flights", "-o", "json")
+    _, out, _ = cli("show", "flights", "2013-01", "-o", "json")
     told = {row["field"]: row["value"] for row in json.loads(out)}
     assert (str(told["lost_leases"]), str(told["max_lost_leases"])) == ("0", "5")
 
 
 def test_a_dry_run_changes_nothing_and_says_how_many(flights, cli):
     flights.complete(flights.acquire_partition("2013-01"))
-    code, out, err = cli("reset", "2013-01", "--source", "flights", "--why", "again", "--dry-run", "-o", "plain")
+    code, out, err = cli("reset", "flights", "2013-01", "--why", "again", "--dry-run", "-o", "plain")
     assert code == 0
     assert "2013-01" in out
     assert "Dry run: would reset 1 of 1 partition(s) of source flights. Nothing was changed." in err
@@ -179,7 +175,7 @@ def test_e16_retract_shows_what_it_takes_back(flights, cli):
 
     def run(*more):
         keys = ("2013-01", "2013-02")
-        return cli("retract", *keys, "--source", "flights", "--why", "wrong", "-o", "json", *more)
+        return cli("retract", "flights", *keys, "--why", "wrong", "-o", "json", *more)
 
     code, out, err = run("--dry-run")
     assert (code, [(row["datasets"], row["rows"]) for row in json.loads(out)]) == (
@@ -199,14 +195,14 @@ def test_e16_retract_shows_what_it_takes_back(flights, cli):
 def test_reset_and_release(flights, cli):
     flights.complete(flights.acquire_partition("2013-01"))
     lease = flights.acquire_partition("2013-02")
-    assert cli("reset", "2013-01", "--source", "flights", "--why", "again", "-y")[0] == 0
-    assert cli("release", "2013-02", "--source", "flights", "--why", "stuck", "-y")[0] == 0
+    assert cli("reset", "flights", "2013-01", "--why", "again", "-y")[0] == 0
+    assert cli("release", "flights", "2013-02", "--why", "stuck", "-y")[0] == 0
     assert flights.counts()[PartitionStatus.UNASSIGNED] == 3
     assert flights.partition("2013-02").ending_of(lease.fence).outcome == "released"
 
 
 def test_without_a_terminal_nothing_is_done_unasked(flights, cli):
-    code, _, err = cli("reset", "2013-01", "--source", "flights", "--why", "again")
+    code, _, err = cli("reset", "flights", "2013-01", "--why", "again")
     assert code == 1
     assert "--yes" in err
     assert flights.partition("2013-01").endings == ()
@@ -215,9 +211,9 @@ def test_without_a_terminal_nothing_is_done_unasked(flights, cli):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (["show", "nope", "--source", "flights"], "Partition 'nope' does not exist in source 'flights'."),
+        (["show", "flights", "nope"], "Partition 'nope' does not exist in source 'flights'."),
         (
-            ["release", "2013-01", "--source", "flights", "--why", "w", "-y"],
+            ["release", "flights", "2013-01", "--why", "w", "-y"],
             "UNASSIGNED; release needs ASSIGNED.",
         ),
     ],
@@ -250,10 +246,10 @@ def test_airflows_command_line_has_the_same_commands(flights, url, capsys, monke
     monkeypatch.setenv("AIRFLOW_CONN_C", json.dumps({"conn_type": "coordination", "host": url}))
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_DEFAULT", "spark://local")
     parser = cli_parser.get_parser()
-    args = parser.parse_args(["coordination", "list", "--source", "flights", "--conn-id", "c", "-o", "json"])
+    args = parser.parse_args(["coordination", "list", "flights", "--conn-id", "c", "-o", "json"])
     args.func(args)
     assert len(json.loads(capsys.readouterr().out)) == 3
-    args = parser.parse_args(["coordination", "show", "nope", "--source", "flights", "--conn-id", "c"])
+    args = parser.parse_args(["coordination", "show", "flights", "nope", "--conn-id", "c"])
     with pytest.raises(SystemExit) as ended:
         args.func(args)
     assert ended.value.code == 1
@@ -266,9 +262,9 @@ def test_airflows_command_line_has_the_same_commands(flights, url, capsys, monke
     assert json.loads(capsys.readouterr().out)["Version"] == "2012-10-17"
 
 
-@pytest.mark.parametrize("command", [("status",), ("list",), ("show", "2013-01")])
-def test_an_unknown_source_names_its_nearest_neighbour(flights, cli, command):
-    code, out, err = cli(*command, "--source", "fligths")
+@pytest.mark.parametrize(("command", "more"), [("status", ()), ("list", ()), ("show", ("2013-01",))])
+def test_an_unknown_source_names_its_nearest_neighbour(flights, cli, command, more):
+    code, out, err = cli(command, "fligths", *more)
     assert (code, out) == (1, "")
     assert "source='fligths': is unknown to store" in err
     assert "Did you mean 'flights'?" in err
@@ -416,25 +412,23 @@ def test_a_list_is_narrowed_by_error_and_owner(flights, cli):
     flights.fail(flights.acquire_partition("2013-01"), "OutOfMemory in stage 3")
     flights.acquire_partition("2013-02")
     for argv, key in ((("--error-like", "outofmemory"), "2013-01"), (("--owner-like", "TES"), "2013-02")):
-        code, out, err = cli("list", "--source", "flights", *argv, "-o", "json")
+        code, out, err = cli("list", "flights", *argv, "-o", "json")
         assert (code, [row["key"] for row in json.loads(out)], err) == (0, [key], "")
-    code, _, err = cli("list", "--source", "flights", "--owner-like", "")
+    code, _, err = cli("list", "flights", "--owner-like", "")
     assert (code, "--owner-like='': is empty" in err) == (1, True)
 
 
 def test_what_waits_for_parents_is_a_state_of_its_own_and_finish_lets_it_start(flights, cli):
     flights.create_partitions([PartitionIdentifier("after", parents=["2013-01", "2013-02"])])
-    code, out, _ = cli("status", "--source", "flights", "-o", "json")
+    code, out, _ = cli("status", "flights", "-o", "json")
     [row] = json.loads(out)
     assert (code, row["unassigned"], row["blocked"]) == (0, 3, 1)
-    [found] = json.loads(cli("list", "--source", "flights", "--status", "BLOCKED", "-o", "json")[1])
+    [found] = json.loads(cli("list", "flights", "--status", "BLOCKED", "-o", "json")[1])
     assert (found["key"], found["status"], found["next"]) == ("after", "BLOCKED", "2 parents of it must complete")
-    shown = {
-        row["field"]: row["value"] for row in json.loads(cli("show", "after", "--source", "flights", "-o", "json")[1])
-    }
+    shown = {row["field"]: row["value"] for row in json.loads(cli("show", "flights", "after", "-o", "json")[1])}
     assert (shown["parents"], shown["waits_for"]) == ("'2013-01', '2013-02'", "'2013-01', '2013-02'")
     flights.complete(flights.acquire_partition("2013-01"))
-    code, out, err = cli("finish", "2013-02", "--source", "flights", "--why", "a test", "--yes", "-o", "json")
+    code, out, err = cli("finish", "flights", "2013-02", "--why", "a test", "--yes", "-o", "json")
     assert (code, json.loads(out)[0]["children"], json.loads(out)[0]["named"]) == (0, 1, "'after'")
     assert "Done: finish 1 of 1 partition(s) of source flights." in err
     assert flights.partition("after").waits_for == ()
@@ -445,8 +439,8 @@ def test_a_command_gives_its_connections_back(flights, cli, tmp_path):
     flights.store.close()
     gc.disable()
     try:
-        assert cli("list", "--source", "flights")[0] == 0
-        assert cli("show", "--source", "flights", "nowhere")[0] == 1
+        assert cli("list", "flights")[0] == 0
+        assert cli("show", "flights", "nowhere")[0] == 1
         opened = [os.path.realpath(file) for file in Path("/proc/self/fd").iterdir()]
     finally:
         gc.enable()

@@ -16,7 +16,7 @@ from tests.unit.duties.compaction.made import KEEP, config, publish, work
 from tests.upkeep import Dataset
 
 CONFIG = json.dumps(config().to_json())
-NAMED = ("--source", "flights")
+NAMED = ("flights",)
 JANUARY = "e000001|clean|2013-01-01T00:00:00Z|0"
 
 
@@ -108,7 +108,7 @@ def test_off_gives_everything_up_after_looking_whether_the_originals_are_there(d
     cli("compaction", "plan", *NAMED, "--config", CONFIG, "--max-slots", "2", "--yes")
     work(data)
     before = data.rows()
-    command = ("compaction", "off", "clean", *NAMED, "--why", "not needed")
+    command = ("compaction", "off", *NAMED, "clean", "--why", "not needed")
     code, _, err = cli(*command, "--dry-run")
     assert code == 0
     assert "Dry run: would give up 2 group(s) of dataset clean of source flights: readers go back to 2 original" in err
@@ -122,7 +122,7 @@ def test_off_gives_everything_up_after_looking_whether_the_originals_are_there(d
 def test_what_is_merged_is_not_retracted_by_hand(data, cli) -> None:
     cli("compaction", "plan", *NAMED, "--config", CONFIG, "--max-slots", "2", "--yes")
     work(data)
-    code, _, err = cli("retract", "--source", "~merged/flights", JANUARY, "--why", "because", "--yes")
+    code, _, err = cli("retract", "~merged/flights", JANUARY, "--why", "because", "--yes")
     assert code == 1
     assert "Use `compaction off flights`" in err
 
@@ -137,6 +137,6 @@ def test_now_names_what_has_rows_of_a_partition(data, cli) -> None:
 def test_a_plan_for_a_source_with_too_long_a_name_is_refused(data, cli) -> None:
     name = "s" * 242
     SourceCoordinator(data.store, name, "me").create_partitions(["k"])
-    code, _, err = cli("compaction", "plan", "--source", name, "--config", CONFIG, "--yes")
+    code, _, err = cli("compaction", "plan", name, "--config", CONFIG, "--yes")
     assert code == 1
     assert "is 8 byte(s) too long for a source beside it, ~merged/<source>, in which groups are merged. Leave it" in err

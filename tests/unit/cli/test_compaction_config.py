@@ -12,7 +12,7 @@ from airflow_coordination.stores import open_store
 from tests.unit.duties.compaction.made import config, publish
 from tests.upkeep import Dataset
 
-BOTH = ("--source", "flights", "--dataset", "clean")
+BOTH = ("flights", "--dataset", "clean")
 MONTHS = {"segmentGranularity": "MONTH", "skipOffsetFromLatest": "P0D", "intervalFromKey": "%Y-%m-%d"}
 
 
@@ -44,7 +44,7 @@ def test_it_is_set_read_remembered_and_planned_by(data, put, cli, tmp_path) -> N
     code, out, err = cli("compaction", "get", *BOTH)
     assert json.loads(out) == config().to_json()
     assert "Version 1 of how dataset clean of source flights is compacted, by ana at " in err
-    rows = json.loads(cli("compaction", "plan", "--source", "flights", "--dry-run", "-o", "json")[1])
+    rows = json.loads(cli("compaction", "plan", "flights", "--dry-run", "-o", "json")[1])
     assert [row["chunk"] for row in rows] == ["2013-02-01/2013-03-01", "2013-01-01/2013-02-01"]
     file = tmp_path / "clean.json"
     file.write_text('{"enabled": false}')
@@ -56,7 +56,7 @@ def test_it_is_set_read_remembered_and_planned_by(data, put, cli, tmp_path) -> N
 
 
 def test_without_a_document_it_is_as_it_was_compacted_last(data, cli) -> None:
-    cli("compaction", "plan", "--source", "flights", "--config", json.dumps(config().to_json()), "--yes")
+    cli("compaction", "plan", "flights", "--config", json.dumps(config().to_json()), "--yes")
     code, out, err = cli("compaction", "get", *BOTH)
     assert (code, json.loads(out)) == (0, config().to_json())
     assert err == "Nobody has set how dataset clean of source flights is compacted: it is as it was compacted last.\n"

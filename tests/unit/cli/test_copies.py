@@ -15,7 +15,7 @@ from tests.copying import COPIED, DAYS, Copying, Duties
 from tests.unit.cli.on_a_store import cli_on
 from tests.upkeep import DATASET
 
-FLIGHTS = ("--source", "flights")
+FLIGHTS = ("flights",)
 
 
 @pytest.fixture

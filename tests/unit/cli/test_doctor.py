@@ -175,12 +175,12 @@ def test_d9_doctor_lists_published_manifests_that_readers_refuse(capsys, tmp_pat
         return [row for row in json.loads(capsys.readouterr().out) if row["check"] == "published output"]
 
     published("k00", format="csv", options={"header": "true"})
-    for more in ([], ["--source", "flights"]):
+    for more in ([], ["flights"]):
         [row] = found(*more)
         assert (row["verdict"], row["found"][:56]) == ("ok", "readers understand the 1 manifest(s) that were looked at")
     for number in range(1, 12):
         published(f"k{number:02}", format="jdbc", options={"url": "jdbc:derby:x"})
-    for more in ([], ["--source", "flights"]):
+    for more in ([], ["flights"]):
         rows = found(*more)
         assert [row["verdict"] for row in rows] == ["wrong"] * 11
         assert (

@@ -32,7 +32,7 @@ def explain(url, capsys):
     """Run ``explain``; return exit code, standard output and standard error."""
 
     def run(key, *argv):
-        code = main(["explain", "--source", "flights", "--partition-prefix", "east", *argv, "--store", url, "--", key])
+        code = main(["explain", "flights", "--partition-prefix", "east", *argv, "--store", url, "--", key])
         said = capsys.readouterr()
         return code, said.out, said.err
 
@@ -44,7 +44,7 @@ PROGRAM = "python -m airflow_coordination"
 
 
 def command(url):
-    return f"{PROGRAM} reopen 2013-01 --source flights --partition-prefix east --store {url} --why '…'"
+    return f"{PROGRAM} reopen flights 2013-01 --partition-prefix east --store {url} --why '…'"
 
 
 @pytest.mark.parametrize(("output", "load"), [("json", json.loads), ("yaml", yaml.safe_load)])
@@ -89,7 +89,7 @@ def test_what_is_not_there_is_1_and_names_what_is(explain):
     code, out, err = explain("2013-03")
     assert code == 1
     assert "the nearest keys: '2013-01', '2013-02'" in out
-    assert f"Type: {PROGRAM} explain 2013-02 --source flights --partition-prefix east" in err
+    assert f"Type: {PROGRAM} explain flights 2013-02 --partition-prefix east" in err
     assert explain("2013-03", "-o", "json")[0] == 1
 
 
@@ -102,7 +102,7 @@ def test_a_key_that_nothing_can_have_is_an_error(explain):
 def test_airflow_s_command_line_has_it(url, capsys):
     from airflow.cli import cli_parser
 
-    line = ["coordination", "explain", "2013-01", "--source", "flights", "--partition-prefix", "east", "--store", url]
+    line = ["coordination", "explain", "flights", "2013-01", "--partition-prefix", "east", "--store", url]
     args = cli_parser.get_parser().parse_args([*line, "-o", "json"])
     args.func(args)
     assert SENTENCE in capsys.readouterr().out

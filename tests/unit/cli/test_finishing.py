@@ -24,7 +24,7 @@ def left(flights, tmp_path):
     return files
 
 
-FINISH = ("finish-actions", "--source", "flights")
+FINISH = ("finish-actions", "flights")
 
 
 def test_s27_all_that_is_left_is_done(left, flights, cli):
@@ -67,29 +67,29 @@ def test_a_note_that_can_never_be_done_is_forgotten(left, flights, cli):
     assert (code, "Done: forgot 1 note(s). What they say was not done." in err) == (0, True)
     assert [note.key for note in flights.follow_ups.follow_ups()] == ["2013-02"]
     assert all(file.exists() for file in left)
-    told = json.loads(cli("history", "--source", "flights", "2013-01", "-o", "json")[1])[-1]
+    told = json.loads(cli("history", "flights", "2013-01", "-o", "json")[1])[-1]
     assert (told["what"], told["who"], told["why"]) == ("forget", "ana", "the bucket is gone")
 
 
 def test_s27_show_and_explain_say_what_is_left(left, flights, cli):
-    shown = json.loads(cli("show", "--source", "flights", "2013-01", "-o", "json")[1])
+    shown = json.loads(cli("show", "flights", "2013-01", "-o", "json")[1])
     [left_to_do] = [row["value"] for row in shown if row["field"] == "to do after 1"]
     assert str(left[0]) in left_to_do
-    said = cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]
+    said = cli("explain", "flights", "2013-01", "-o", "json")[1]
     assert "What was to follow at its source (then=) is not done yet." in said
-    assert "airflow_coordination finish-actions 2013-01 --source flights" in said
+    assert "airflow_coordination finish-actions flights 2013-01" in said
     cli(*FINISH, "--yes")
-    assert "then=" not in cli("explain", "--source", "flights", "2013-01", "-o", "json")[1]
+    assert "then=" not in cli("explain", "flights", "2013-01", "-o", "json")[1]
 
 
 def test_f3_a_reset_names_what_is_left_to_do_and_both_ways_out(left, flights, cli):
-    code, _, err = cli("reset", "2013-01", "--source", "flights", "--why", "a bug", "--dry-run")
+    code, _, err = cli("reset", "flights", "2013-01", "--why", "a bug", "--dry-run")
     assert code == 1
     assert "Dry run: would reset 0 of 1" in err
     assert str(left[0])[:20] in err
-    assert cli("reset", "2013-01", "--source", "flights", "--why", "a bug", "--yes")[0] == 1
+    assert cli("reset", "flights", "2013-01", "--why", "a bug", "--yes")[0] == 1
     cli(*FINISH, "2013-01", "--forget", "--yes", "--why", "it is read again")
-    assert cli("reset", "2013-01", "--source", "flights", "--why", "a bug", "--yes")[0] == 0
+    assert cli("reset", "flights", "2013-01", "--why", "a bug", "--yes")[0] == 0
     cli(*FINISH, "--yes")
     assert [file.exists() for file in left] == [True, False]
 
@@ -99,12 +99,12 @@ def test_z11_what_follows_a_parking_is_shown_and_done(flights, tmp_path, cli):
     file.write_text("records")
     lease = flights.acquire_partition("2013-01")
     flights.on_parked(lease, note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
-    show = ("show", "--source", "flights", "2013-01", "-o", "json")
+    show = ("show", "flights", "2013-01", "-o", "json")
     assert "to do when parked" in {row["field"] for row in json.loads(cli(*show)[1])}
     assert "Nothing is left to be done" in cli(*FINISH)[2]
     flights.people.park("2013-01", "ana", "broken")
     fields = {row["field"] for row in json.loads(cli(*show)[1])}
     assert ("to do after 2" in fields, "to do when parked" in fields) == (True, False)
-    assert "(on_parked) is not done yet" in cli("explain", "--source", "flights", "2013-01")[1]
+    assert "(on_parked) is not done yet" in cli("explain", "flights", "2013-01")[1]
     assert "Done: 1 of 1 note(s)." in cli(*FINISH, "--yes")[2]
     assert (file.exists(), flights.partition("2013-01").parked) == (False, True)

@@ -18,7 +18,7 @@ from tests.unit.cli.on_a_store import cli_on, publish
 
 DAYS = ("2013-01-01", "2013-01-02", "2013-01-04")
 IDENTIFIER = "flights|PARTITION"
-BOTH = ("--source", "flights", "--dataset", "clean")
+BOTH = ("flights", "--dataset", "clean")
 
 
 @pytest.fixture(params=["memory", "sqlite"])
@@ -38,7 +38,7 @@ def run(flights, capsys):
     typed = cli_on(flights.store, capsys)
 
     def run(name: str, *options: str) -> tuple[int, list[dict[str, Any]], str]:
-        about = ("--source", "flights") if name == "history" else BOTH
+        about = ("flights",) if name == "history" else BOTH
         code, out, err = typed("outputs", name, *about, "-o", "json", *options)
         return code, json.loads(out or "[]"), err
 

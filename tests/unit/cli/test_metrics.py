@@ -149,7 +149,7 @@ def test_one_source_of_one_prefix(source, cli):
     source("flights", "eu"), source("flights", "us"), source("rides", "us")
     named = {(prefix, name) for _, name, prefix, *_ in (key for key in parsed(cli()[1]) if len(key) > 2)}
     assert named == {("eu", "flights"), ("us", "flights"), ("us", "rides")}
-    only = parsed(cli("--source", "flights", "--partition-prefix", "us")[1])
+    only = parsed(cli("flights", "--partition-prefix", "us")[1])
     assert {key[1:3] for key in only if len(key) > 2} == {("flights", "us")}
 
 
@@ -207,7 +207,7 @@ def test_a_store_that_is_down_is_a_metric_and_an_error(cli):
 def test_a_wrong_command_says_nothing_of_the_store(source, cli):
     """Otherwise a typing error would wake somebody up for the store."""
     source("flights")
-    code, out, err = cli("--source", "flihgts")
+    code, out, err = cli("flihgts")
     assert (code, out) == (1, "")
     assert "Did you mean" in err
 

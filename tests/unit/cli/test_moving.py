@@ -33,7 +33,7 @@ def test_a_source_moves(flights, cli, there, file, capsys):
     other, url = there
     flights.complete(flights.acquire_partition("2013-01"))
     flights.pausing.pause(by="ana", why="it moves")
-    code, _, err = cli("export", file, "--source", "flights")
+    code, _, err = cli("export", "flights", file)
     assert code == 0
     assert f"Done: exported 3 partition(s) of source flights to {file}." in err
     assert "Leave the source paused here" in err
@@ -41,7 +41,7 @@ def test_a_source_moves(flights, cli, there, file, capsys):
     err = capsys.readouterr().err
     assert "3 partition(s) of source flights, exported at" in err
     assert "Done: 3 of 3 partition(s) go on here." in err
-    assert f"python -m airflow_coordination resume --source flights --store {url} --why '…'" in err
+    assert f"python -m airflow_coordination resume flights --store {url} --why '…'" in err
     assert other.counts() == flights.counts()
     assert other.pausing.current_pause().by == "bob"
     assert other.pausing.current_pause().why.startswith("import from sqlite:///")
@@ -49,12 +49,12 @@ def test_a_source_moves(flights, cli, there, file, capsys):
 
 def test_what_is_of_all_sources_stays_and_is_named(flights, cli, file, tmp_path):
     flights.pausing.pause(by="ana", why="it moves")
-    cli("export", file, "--source", "flights")
-    assert "is not in it" not in cli("export", f"{file}.2", "--source", "flights")[2]
+    cli("export", "flights", file)
+    assert "is not in it" not in cli("export", "flights", f"{file}.2")[2]
     site = {"name": "hot", "root": str(tmp_path / "hot"), "capacity": "1GB"}
     set_locations(flights, json.dumps([site]), "ana", "a disk")
     set_config(flights, {"maxSegmentsToMove": 7}, "ana", "slower")
-    code, _, err = cli("export", f"{file}.3", "--source", "flights")
+    code, _, err = cli("export", "flights", f"{file}.3")
     assert code == 0
     assert "The locations of copies are not in it" in err
     assert "The configuration of the duties is not in it" in err
@@ -63,7 +63,7 @@ def test_what_is_of_all_sources_stays_and_is_named(flights, cli, file, tmp_path)
 def test_a_dry_run_changes_nothing(flights, cli, there, file, capsys):
     other, url = there
     flights.pausing.pause(by="ana", why="it moves")
-    cli("export", file, "--source", "flights")
+    cli("export", "flights", file)
     assert main(["import", file, "--dry-run", "--store", url]) == 0
     assert "Dry run: would import them into sqlite:///" in capsys.readouterr().err
     assert not other.store.sources()
@@ -72,7 +72,7 @@ def test_a_dry_run_changes_nothing(flights, cli, there, file, capsys):
 def test_what_is_different_is_named_and_left(flights, cli, there, file, capsys):
     other, url = there
     flights.pausing.pause(by="ana", why="it moves")
-    cli("export", file, "--source", "flights")
+    cli("export", "flights", file)
     other.create_partitions(["2013-01", "2013-02"])
     other.complete(other.acquire_partition("2013-02"))
     assert main(["import", file, "--yes", "--store", url]) == 1
@@ -85,7 +85,7 @@ def test_other_default_rules_are_told(flights, cli, there, file, capsys):
     other, url = there
     set_rules(flights, None, '[{"type":"dropBeforeByPeriod","period":"P1M"}]', "eva", "a month is enough")
     flights.pausing.pause(by="ana", why="it moves")
-    cli("export", file, "--source", "flights")
+    cli("export", "flights", file)
     assert main(["import", file, "--yes", "--store", url]) == 1
     err = capsys.readouterr().err
     assert "Done: 3 of 3 partition(s) go on here." in err
@@ -96,8 +96,8 @@ def test_other_default_rules_are_told(flights, cli, there, file, capsys):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (("export", "{file}", "--source", "flights"), "Cannot move source 'flights': it is not paused."),
-        (("export", "{file}", "--source", "flight"), "Did you mean 'flights'?"),
+        (("export", "flights", "{file}"), "Cannot move source 'flights': it is not paused."),
+        (("export", "flight", "{file}"), "Did you mean 'flights'?"),
         (("import", "{file}", "--yes"), "cannot be read: No such file or directory"),
     ],
 )
@@ -110,7 +110,7 @@ def test_what_cannot_be_is_said(flights, cli, file, command, said):
 def test_it_asks_before_it_changes_anything(flights, cli, there, file, capsys):
     other, url = there
     flights.pausing.pause(by="ana", why="it moves")
-    cli("export", file, "--source", "flights")
+    cli("export", "flights", file)
     assert main(["import", file, "--store", url]) == 1
     assert "is needed where there is no terminal to ask on" in capsys.readouterr().err
     assert not other.store.sources()

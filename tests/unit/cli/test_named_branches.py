@@ -56,7 +56,7 @@ def shown(flights, capsys):
     """Return what ``show`` says of what the first day has published."""
 
     def shown() -> dict[str, str]:
-        _, out, _ = cli_on(flights.store, capsys)("show", "--source", "flights", DAY, "-o", "json")
+        _, out, _ = cli_on(flights.store, capsys)("show", "flights", DAY, "-o", "json")
         rows = {row["field"]: row["value"] for row in json.loads(out)}
         return {name: value for name, value in rows.items() if name.startswith("published ")}
 
@@ -81,7 +81,7 @@ def test_show_names_the_branch_and_says_what_readers_see(flights, shown) -> None
 
 
 def test_an_interval_is_set_in_branches_that_may_show_too(flights, capsys) -> None:
-    given = ("--source", "flights", "--dataset", "clean", "--why", "w", "--replace", "-o", "json", "--yes")
+    given = ("flights", "--dataset", "clean", "--why", "w", "--replace", "-o", "json", "--yes")
 
     def put(*options: str) -> list[tuple[str, int | None]]:
         code, out, _ = cli_on(flights.store, capsys)("outputs", "set-interval", *given, *options)
@@ -99,8 +99,8 @@ def test_nobody_reads_or_changes_it_under_the_name_that_the_store_gives_it(fligh
         published_manifests(flights.store, "flights", "~1~clean")
     typed = cli_on(flights.store, capsys)
     for command in (
-        ("accounting", "--source", "flights", "--dataset", "~1~clean"),
-        ("outputs", "set-interval", "--source", "flights", "--dataset", "~1~clean", "--from-key", "%Y", "--why", "w"),
+        ("accounting", "flights", "--dataset", "~1~clean"),
+        ("outputs", "set-interval", "flights", "--dataset", "~1~clean", "--from-key", "%Y", "--why", "w"),
     ):
         code, _, err = typed(*command)
         assert code == 1

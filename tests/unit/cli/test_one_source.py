@@ -12,7 +12,7 @@ def asked(cli):
     """Run a command; return its rows, and what it says beside them."""
 
     def run(*argv):
-        code, out, err = cli(*argv, "--source", "flights", "-o", "json")
+        code, out, err = cli(*argv, "flights", "-o", "json")
         assert code == 0, err
         return json.loads(out), err
 
@@ -57,7 +57,7 @@ def test_b8_who_did_what_on_a_whole_source(failed, asked):
 
 
 def test_b8_an_age_that_is_none_is_named(failed, cli):
-    code, _, err = cli("audit", "--source", "flights", "--since", "tonight")
+    code, _, err = cli("audit", "flights", "--since", "tonight")
     assert (code, "--since='tonight': is no age" in err) == (1, True)
 
 
@@ -67,7 +67,7 @@ def test_b8_who_paused_a_source_and_why(failed, asked):
     told = {row["field"]: row["value"] for row in rows}
     assert (told["paused"], told["parked"], told["assigned"], told["owners"]) == (True, 3, 1, "1")
     assert "by 'bo', who said 'Spark is ill'" in told["paused_or_resumed_last"]
-    assert "errors --source flights" in said
+    assert "errors flights" in said
 
 
 def test_b8_a_list_says_since_when(failed, asked):
@@ -103,5 +103,5 @@ def test_a_pipe_gets_each_key_in_one_piece(flights, cli):
     key = f"s3a|bucket|{'landing/' * 60}part-0.parquet"
     flights.create_partitions([key])
     flights.acquire_partition(key)
-    assert key in cli("list", "--source", "flights")[1]
-    assert key in cli("owners", "--source", "flights")[1]
+    assert key in cli("list", "flights")[1]
+    assert key in cli("owners", "flights")[1]

@@ -40,7 +40,7 @@ def collect(cli, data):
     """Run the command; return exit code, rows by source and standard error."""
 
     def run(*options: str) -> tuple[int, dict[str, Any], str]:
-        given = ("--source", SOURCE, "--output-root", str(data.root), "--older-than", "0h", "-o", "json")
+        given = (SOURCE, "--output-root", str(data.root), "--older-than", "0h", "-o", "json")
         code, out, err = cli("outputs", "collect", *given, *options)
         return code, {row["source"]: row for row in json.loads(out)}, err
 
@@ -79,7 +79,7 @@ def test_originals_go_when_outputs_are_enabled(collect, cli, data):
 
 
 def test_where_there_is_nobody_to_ask_nothing_is_deleted(collect, cli, data):
-    given = ("--source", SOURCE, "--output-root", str(data.root), "--older-than", "0h")
+    given = (SOURCE, "--output-root", str(data.root), "--older-than", "0h")
     code, _, err = cli("outputs", "collect", *given)
     assert code == 1
     assert "Add --yes, or --dry-run" in err
@@ -99,7 +99,7 @@ def test_what_a_person_should_look_at_is_an_error(collect, cli, data):
 
 
 def test_an_age_that_is_none_is_refused(cli, data):
-    code, _, err = cli("outputs", "collect", "--source", SOURCE, "--output-root", "x", "--older-than", "soon")
+    code, _, err = cli("outputs", "collect", SOURCE, "--output-root", "x", "--older-than", "soon")
     assert (code, "--older-than" in err) == (1, True)
 
 
@@ -134,7 +134,7 @@ def findings(cli, *options: str) -> list[tuple[str, str]]:
     return [(row["verdict"], row["found"]) for row in json.loads(out) if row["check"] == "published output"]
 
 
-@pytest.mark.parametrize("options", [(), ("--source", SOURCE)])
+@pytest.mark.parametrize("options", [(), (SOURCE,)])
 def test_doctor_looks_through_overlays(collect, cli, data, options):
     """An original that is gone is nothing; where a walk ends nowhere, its manifest is named."""
     lost = data.heads(["c"])[0].blocks[0].address
@@ -148,23 +148,23 @@ def test_doctor_looks_through_overlays(collect, cli, data, options):
     assert (verdict, found) == ("wrong", f"readers refuse {lost}: it is missing")
     overlay = data.overlays().row[0].manifest.address
     Path(overlay).unlink()
-    said = [found for _, found in findings(cli, "--source", SOURCE)]
+    said = [found for _, found in findings(cli, SOURCE)]
     assert said[0] == f"readers refuse {overlay}: it is missing"
     assert f"readers refuse {lost}: it is missing" in said
 
 
 def test_a_retract_says_where_rows_are_left(cli, data):
-    code, _, err = cli("retract", "b", "a", "--source", SOURCE, "--why", "they asked", "--yes")
+    code, _, err = cli("retract", SOURCE, "b", "a", "--why", "they asked", "--yes")
     assert code == 0
     assert "Rows of 'a' and of 1 more are left in what was merged, where no reader meets them." in err
-    run = f"python -m airflow_coordination compaction run --source flights --store {data.store.reference}"
+    run = f"python -m airflow_coordination compaction run flights --store {data.store.reference}"
     assert f"They go when that is merged again: {run} --output-root ROOT --now a; then collect." in err
     published(data, "d", "8")
-    _, _, err = cli("retract", "d", "--source", SOURCE, "--why", "they asked", "--yes")
+    _, _, err = cli("retract", SOURCE, "d", "--why", "they asked", "--yes")
     assert "what was merged" not in err
     manifest = Path(data.overlays().row[0].manifest.address)
     manifest.write_text("{}")
-    _, _, err = cli("retract", "c", "--source", SOURCE, "--why", "they asked", "--yes")
+    _, _, err = cli("retract", SOURCE, "c", "--why", "they asked", "--yes")
     assert "Done: retract 1 of 1" in err
     assert "Whether rows are left in what was merged cannot be seen: " in err
 
@@ -211,6 +211,6 @@ def test_in_memory_twins_of_a_store_know_of_each_other():
 def test_a_source_with_too_long_a_name_to_be_merged_is_collected_alone(cli, data, length, sources):
     name = "s" * length
     SourceCoordinator(data.store, name, "me").create_partitions(["k"])
-    given = ("--source", name, "--output-root", str(data.root), "--older-than", "0h", "-o", "json")
+    given = (name, "--output-root", str(data.root), "--older-than", "0h", "-o", "json")
     code, out, _ = cli("outputs", "collect", *given, "--dry-run")
     assert (code, [row["source"] for row in json.loads(out)]) == (0, [name, merged_source(name)][:sources])

@@ -26,7 +26,7 @@ def test_who_holds_what(flights, task, cli):
     task.describe_owner(application="app-1", url="http://node:4040")
     lease = task.acquire_partition("2013-02")
     flights.acquire_partition("2013-01")
-    (mine, theirs), err = rows(cli, "owners", "--source", "flights")
+    (mine, theirs), err = rows(cli, "owners", "flights")
     assert err == ""
     parts = ("source", "prefix", "key", "host", "dag", "run", "task", "map_index", "try", "owner")
     assert [mine[part] for part in parts] == ["flights", None, "2013-01", *[None] * 6, "test"]
@@ -48,7 +48,7 @@ def test_b7_a_long_key_is_not_cut(flights, cli, monkeypatch):
     key = "".join(f"{number:04}" for number in range(60))
     flights.create_partitions([key])
     flights.acquire_partition(key)
-    out = cli("owners", "--source", "flights")[1]
+    out = cli("owners", "flights")[1]
     assert "…" not in out
     rows = [line.strip("|").split("|") for line in out.splitlines() if line.startswith("|")]
     column = [cell.strip() for cell in rows[0]].index("key")
@@ -56,17 +56,17 @@ def test_b7_a_long_key_is_not_cut(flights, cli, monkeypatch):
 
 
 def test_nobody(flights, cli):
-    code, out, err = cli("owners", "--source", "flights")
+    code, out, err = cli("owners", "flights")
     assert (code, out, err) == (0, "", "Nothing found.\n")
 
 
 def test_a_page_says_how_to_go_on(flights, task, cli):
     for key in ("2013-01", "2013-02"):
         task.acquire_partition(key)
-    found, err = rows(cli, "owners", "--source", "flights", "--limit", "1")
+    found, err = rows(cli, "owners", "flights", "--limit", "1")
     assert [row["key"] for row in found] == ["2013-01"]
     assert err == "There are more. These are the first 1; go on with --after=2013-01\n"
-    found, err = rows(cli, "owners", "--source", "flights", "--after=2013-01", "--limit", "1")
+    found, err = rows(cli, "owners", "flights", "--after=2013-01", "--limit", "1")
     assert ([row["key"] for row in found], err) == (["2013-02"], "")
 
 
@@ -84,29 +84,29 @@ def test_of_all_sources_at_most_so_many_altogether(flights, task, cli):
     assert err == ""
     found, err = rows(cli, "owners", "--limit", "2")
     assert len(found) == 2
-    assert err == "There may be more. These are the first 2; name a --source, or give a higher --limit\n"
+    assert err == "There may be more. These are the first 2; name a source, or give a higher --limit\n"
 
 
 def test_who_runs_the_supplier(flights, task, cli):
     said = []
 
     def supplier(state):
-        said.append(cli("owners", "--source", "flights"))
+        said.append(cli("owners", "flights"))
         return []
 
     task.run_supplier(supplier)
     last = said[0][2].splitlines()[-1]
     who = "task 'process', map index 3, try 2, of run 'manual__1' of DAG 'flights' on host 'node/7'"
     assert last.startswith(f"The supplier of source flights is in the hands of {who} until 20")
-    assert "supplier" not in cli("owners", "--source", "flights")[2]
+    assert "supplier" not in cli("owners", "flights")[2]
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (("--after", "k"), "--after='k': is a key of one source. Name the source: --source"),
+        (("--after", "k"), "--after='k': is a key of one source. Name the source first: owners SOURCE"),
         (("--limit", "0"), "limit=0: is not a number of partitions"),
-        (("--source", "fligths"), "Did you mean 'flights'?"),
+        (("fligths",), "Did you mean 'flights'?"),
     ],
 )
 def test_what_cannot_be_is_refused(flights, cli, argv, message):
@@ -150,25 +150,25 @@ GRACE = "AIRFLOW__COORDINATION__REASSIGN_GRACE"
 def test_who_is_late_by_the_grace_that_is_configured(flights, cli, monkeypatch):
     """The lease lasts ten minutes: with a longer grace it should have been renewed before."""
     flights.acquire_partition("2013-01")
-    [held], _ = rows(cli, "owners", "--source", "flights")
-    [known], _ = rows(cli, "status", "--source", "flights")
+    [held], _ = rows(cli, "owners", "flights")
+    [known], _ = rows(cli, "status", "flights")
     assert (held["late"], known["in_grace"]) == (False, 0)
     monkeypatch.setenv(GRACE, "700")
-    [held], _ = rows(cli, "owners", "--source", "flights")
-    [known], _ = rows(cli, "status", "--source", "flights")
+    [held], _ = rows(cli, "owners", "flights")
+    [known], _ = rows(cli, "status", "flights")
     assert (held["late"], known["in_grace"]) == (True, 1)
-    fields = {row["field"]: row["value"] for row in rows(cli, "source", "--source", "flights")[0]}
+    fields = {row["field"]: row["value"] for row in rows(cli, "source", "flights")[0]}
     assert fields["in_grace"].startswith("1 partition in grace, next at ")
-    listed = [row["next"] for row in rows(cli, "list", "--source", "flights", "--status", "ASSIGNED")[0]]
+    listed = [row["next"] for row in rows(cli, "list", "flights", "--status", "ASSIGNED")[0]]
     assert listed == ["its owner is late: it is in grace, and then others get it"]
-    shown = {row["field"]: row["value"] for row in rows(cli, "show", "2013-01", "--source", "flights")[0]}
+    shown = {row["field"]: row["value"] for row in rows(cli, "show", "flights", "2013-01")[0]}
     assert shown["next"] == listed[0]
-    why = {row["field"]: row["value"] for row in rows(cli, "explain", "2013-01", "--source", "flights")[0]}
+    why = {row["field"]: row["value"] for row in rows(cli, "explain", "flights", "2013-01")[0]}
     assert why["reason"] == "late"
 
 
 def test_a_grace_that_is_none_is_refused(flights, cli, monkeypatch):
     monkeypatch.setenv(GRACE, "soon")
-    code, _, err = cli("status", "--source", "flights")
+    code, _, err = cli("status", "flights")
     assert code == 1
     assert f"{GRACE}='soon': is no number of seconds. Give seconds, for example 300" in err

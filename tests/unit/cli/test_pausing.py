@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-PAUSE = ("pause", "--source", "flights", "--why", "Spark is ill", "--by", "ana")
-RESUME = ("resume", "--source", "flights", "--why", "it is well", "--by", "bob")
+PAUSE = ("pause", "flights", "--why", "Spark is ill", "--by", "ana")
+RESUME = ("resume", "flights", "--why", "it is well", "--by", "bob")
 
 
 def test_x12_a_source_is_paused_and_resumed(flights, cli):
@@ -41,7 +41,7 @@ def test_a_pause_for_a_time_says_until_when(flights, cli):
     pause = flights.pausing.current_pause()
     assert pause.until - pause.at == timedelta(hours=2)
     assert f" until {pause.until.isoformat(timespec='seconds')} by 'ana'" in err
-    fields = {row["field"]: row["value"] for row in json.loads(cli("source", "--source", "flights", "-o", "json")[1])}
+    fields = {row["field"]: row["value"] for row in json.loads(cli("source", "flights", "-o", "json")[1])}
     assert " until " in fields["paused_or_resumed_last"]
     assert cli(*PAUSE, "--yes")[0] == 0
     assert flights.pausing.current_pause().unending
@@ -71,13 +71,13 @@ def test_it_is_refused_when_it_is_so_already(flights, cli, dry):
 
 
 def test_it_needs_a_source_that_is_known_a_reason_and_somebody_to_ask(flights, cli):
-    code, _, err = cli("pause", "--source", "flight", "--why", "why", "--yes")
+    code, _, err = cli("pause", "flight", "--why", "why", "--yes")
     assert code == 1
     assert "Did you mean 'flights'?" in err
-    code, _, err = cli("pause", "--source", "flights", "--why", " ", "--yes")
+    code, _, err = cli("pause", "flights", "--why", " ", "--yes")
     assert code == 1
     assert "why=' ': is empty. Say who acts and why" in err
-    code, _, err = cli("pause", "--source", "flights", "--why", "why")
+    code, _, err = cli("pause", "flights", "--why", "why")
     assert code == 1
     assert "--yes=False: is needed where there is no terminal to ask on" in err
     assert not flights.pausing.current_pause().paused
@@ -103,7 +103,7 @@ def test_the_other_commands_say_that_it_is_paused(flights, cli):
     flights.pausing.pause(by="ana", why="Spark is ill")
     assert [row["paused"] for row in json.loads(cli("status", "-o", "json")[1])] == [True]
     assert [row["paused"] for row in json.loads(cli("sources", "-o", "json")[1])] == [True]
-    assert "by 'ana', who said 'Spark is ill'" in cli("watch", "--source", "flights", "--looks", "1")[1]
+    assert "by 'ana', who said 'Spark is ill'" in cli("watch", "flights", "--looks", "1")[1]
     assert 'coordination_source_paused{source="flights",partition_prefix=""} 1' in cli("metrics")[1]
-    told = cli("explain", "2013-01", "--source", "flights")[1]
+    told = cli("explain", "flights", "2013-01")[1]
     assert "could be acquired, but its source was paused at" in " ".join(told.split())

@@ -21,7 +21,7 @@ def run(files: Files, capsys):
     typed = cli_on(files.store, capsys)
 
     def run(*options: str) -> tuple[int, dict[str, Any], str]:
-        about = ("--source", SOURCE, "--dataset", "clean", "--output-root", str(files.root), "-o", "json")
+        about = (SOURCE, "--dataset", "clean", "--output-root", str(files.root), "-o", "json")
         code, out, err = typed("outputs", "purge", *about, *options)
         return code, {row["file"]: row["bytes"] for row in json.loads(out or "[]")}, err
 
@@ -57,7 +57,7 @@ def test_with_yes_they_go(run, files: Files) -> None:
     code, shown, err = run("--yes", "--why", "space", "--by", "eve")
     assert (code, set(shown)) == (0, told)
     assert "Done: marked 1 interval(s), emptied 2 head record(s), 1 interval(s) and 0 branch(es)" in err
-    assert "outputs collect --source flights" in err
+    assert "outputs collect flights" in err
     files.clock.advance(DAY)
     assert files.collect() == told | files.replaced
     newest, marked = files.flights.documents.history("view", limit=2)

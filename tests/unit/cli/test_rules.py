@@ -19,7 +19,7 @@ from airflow_coordination.stores import open_store
 from tests.unit.cli.on_a_store import cli_on, publish
 
 IDENTIFIER = "flights|PARTITION"
-BOTH = ("--source", "flights", "--dataset", "clean")
+BOTH = ("flights", "--dataset", "clean")
 LONG_AGO = ("2013-01-01", "2013-01-02", "2013-01-03")
 RECENT = (datetime.now(UTC) - timedelta(days=5)).strftime("%Y-%m-%d")
 A_YEAR = [{"type": "loadByPeriod", "period": "P1Y"}, {"type": "dropForever"}]
@@ -113,10 +113,10 @@ def test_a_file_that_is_not_there_and_half_a_name_are_refused(typed, put) -> Non
     code, _, err = typed("rules", "set", *BOTH, "nowhere.json", "--why", "w", "-y")
     assert code == 1
     assert "cannot be read" in err
-    code, err = put(A_YEAR, about=("--source", "flights"))
+    code, err = put(A_YEAR, about=("flights",))
     assert code == 1
-    assert "Name --source and --dataset, or neither" in err
-    code, err = put(A_YEAR, about=("--source", "flights", "--dataset", "~7~clean"))
+    assert "Name a source and --dataset, or neither" in err
+    code, err = put(A_YEAR, about=("flights", "--dataset", "~7~clean"))
     assert code == 1
     assert "Leave out the ~" in err
 
@@ -242,7 +242,7 @@ def test_all_datasets_of_a_source_are_one_version_of_the_view(put, typed, flight
     put([{"type": "dropForever"}], about=())
     lease = flights.create_partitions(["more"]) and flights.acquire_partition("more")
     flights.complete(lease, [Block("rejected", "/r", "r", 1, 1)], interval="2013-02/P1M")
-    code, out, _ = typed("rules", "apply", "--source", "flights", "--yes", "--why", "w", "-o", "json")
+    code, out, _ = typed("rules", "apply", "flights", "--yes", "--why", "w", "-o", "json")
     assert code == 0
     assert {each["dataset"] for each in json.loads(out)} == {"clean", "rejected"}
     assert len(flights.documents.history("view")) == 1

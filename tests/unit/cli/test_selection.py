@@ -27,7 +27,7 @@ def states(coordinator):
 
 
 def test_a_filter_is_counted_sampled_and_said_before_anything_is_done(parked, cli):
-    code, out, err = cli("reopen", "--source", "flights", "--why", "w", "--status", "PARKED", "--dry-run", "-o", "json")
+    code, out, err = cli("reopen", "flights", "--why", "w", "--status", "PARKED", "--dry-run", "-o", "json")
     assert code == 0
     assert [row["key"] for row in json.loads(out)] == ["2014", *KEYS[:4]]
     assert "14 partition(s) of source flights are PARKED. These are the first 5 by key." in err
@@ -36,7 +36,7 @@ def test_a_filter_is_counted_sampled_and_said_before_anything_is_done(parked, cl
 
 
 def test_only_what_the_filter_finds_is_acted_on(parked, cli):
-    argv = ("--source", "flights", "--why", "more memory", "--error-like", "outofmemory", "--key-prefix", "2014")
+    argv = ("flights", "--why", "more memory", "--error-like", "outofmemory", "--key-prefix", "2014")
     code, _, err = cli("reopen", *argv, "--yes")
     assert code == 0
     assert (
@@ -50,7 +50,7 @@ def test_only_what_the_filter_finds_is_acted_on(parked, cli):
 
 
 def test_a_prefix_is_a_key_as_well_and_a_start_may_lie_within(parked, cli):
-    argv = ("park", "--source", "flights", "--why", "w", "--key-prefix", "2014", "--dry-run", "-o", "json")
+    argv = ("park", "flights", "--why", "w", "--key-prefix", "2014", "--dry-run", "-o", "json")
     assert "13 partition(s)" in cli(*argv)[2]
     assert "2 partition(s)" in cli(*argv, "--after", "2014-10")[2]
     assert "13 partition(s)" in cli(*argv, "--after", "2013")[2]
@@ -59,11 +59,11 @@ def test_a_prefix_is_a_key_as_well_and_a_start_may_lie_within(parked, cli):
 
 def test_a_filter_works_page_by_page(parked, cli, monkeypatch):
     monkeypatch.setattr(selection, "_PAGE", 5)
-    assert "14 partition(s)" in cli("reopen", "--source", "flights", "--why", "w", "--status", "PARKED", "--dry-run")[2]
+    assert "14 partition(s)" in cli("reopen", "flights", "--why", "w", "--status", "PARKED", "--dry-run")[2]
 
 
 def test_what_the_limit_leaves_is_done_by_the_same_command_again(parked, cli):
-    argv = ("reopen", "--source", "flights", "--why", "w", "--status", "PARKED", "--limit", "8", "--yes")
+    argv = ("reopen", "flights", "--why", "w", "--status", "PARKED", "--limit", "8", "--yes")
     code, _, err = cli(*argv)
     assert code == 0
     assert "14 partition(s) of source flights are PARKED. These are the first 5 by key. At most 8 are meant" in err
@@ -84,7 +84,7 @@ def test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done(parked,
         return found
 
     monkeypatch.setattr(acting, "selected", then_somebody_else_acts)
-    code, _, err = cli("reset", "--source", "flights", "--why", "w", "--status", "PARKED", "--yes")
+    code, _, err = cli("reset", "flights", "--why", "w", "--status", "PARKED", "--yes")
     assert code == 1
     assert "Cannot reset partition '2014-01': it changed meanwhile and is UNASSIGNED now" in err
     assert "Done: reset 13 of 14" in err
@@ -92,7 +92,7 @@ def test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done(parked,
 
 
 def test_many_refusals_are_counted(parked, cli):
-    code, _, err = cli("release", "--source", "flights", "--why", "w", "--status", "PARKED", "--dry-run")
+    code, _, err = cli("release", "flights", "--why", "w", "--status", "PARKED", "--dry-run")
     assert code == 1
     assert err.count("Error: Cannot release partition") == 10
     assert "Error: 4 more were refused." in err
@@ -102,7 +102,7 @@ def test_many_refusals_are_counted(parked, cli):
 def test_going_through_many_draws_a_bar_on_a_terminal_and_forgets_nothing(parked, cli, monkeypatch, capsys):
     monkeypatch.setattr(acting, "MANY", 2)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    code, _, _ = cli("reopen", "--source", "flights", "--why", "w", "--status", "PARKED", "--yes")
+    code, _, _ = cli("reopen", "flights", "--why", "w", "--status", "PARKED", "--yes")
     assert code == 0
     assert PartitionStatus.CLOSED not in states(parked).values()
 
@@ -121,7 +121,7 @@ def test_going_through_many_draws_a_bar_on_a_terminal_and_forgets_nothing(parked
 )
 def test_what_means_nothing_is_refused(parked, cli, argv, message):
     before = states(parked)
-    code, out, err = cli("reopen", *argv, "--source", "flights", "--why", "w", "--yes")
+    code, out, err = cli("reopen", "flights", *argv, "--why", "w", "--yes")
     assert (code, out) == (1, "")
     assert message in err
     assert states(parked) == before
@@ -129,7 +129,7 @@ def test_what_means_nothing_is_refused(parked, cli, argv, message):
 
 def test_a_partition_is_parked_by_hand(flights, cli):
     held = flights.acquire_partition("2013-01")
-    code, _, err = cli("park", "2013-01", "--source", "flights", "--why", "bad file", "--by", "ana", "--yes")
+    code, _, err = cli("park", "flights", "2013-01", "--why", "bad file", "--by", "ana", "--yes")
     assert code == 0, err
     assert flights.partition("2013-01").parked
     assert flights.partition("2013-01").ending_of(held.fence).outcome == "released"

@@ -31,7 +31,7 @@ def run(cli, flights):
     """Run the command; return exit code, what it shows by key and standard error."""
 
     def run(*options: str) -> tuple[int, dict[str, Any], str]:
-        given = ("--source", "flights", "--dataset", "clean", "--why", "known", "--by", "ana", "-o", "json")
+        given = ("flights", "--dataset", "clean", "--why", "known", "--by", "ana", "-o", "json")
         code, out, err = cli("outputs", "set-interval", *given, *options)
         return code, {row["key"]: row["interval"] for row in json.loads(out or "[]")}, err
 

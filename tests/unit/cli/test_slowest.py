@@ -64,19 +64,19 @@ def test_the_command_says_it(flights, cli):
     slow = flights.acquire_partition("slow")
     flights.acquire_partition("held")
     flights.fail(slow, "no file")
-    code, out, err = cli("slowest", "--source", "flights", "-o", "json")
+    code, out, err = cli("slowest", "flights", "-o", "json")
     assert (code, err) == (0, "")
     said = {row["key"]: row["ended"] for row in json.loads(out)}
     assert said == {"slow": "failed", "held": "held", "quick": "completed"}
     took = [row["seconds"] for row in json.loads(out)]
     assert took == sorted(took, reverse=True)
-    assert len(json.loads(cli("slowest", "--source", "flights", "--limit", "1", "-o", "json")[1])) == 1
+    assert len(json.loads(cli("slowest", "flights", "--limit", "1", "-o", "json")[1])) == 1
 
 
 @pytest.mark.parametrize("limit", ["0", "-1"])
 def test_a_limit_below_one_is_refused(flights, cli, limit):
     flights.create_partitions(["a"])
-    code, _, err = cli("slowest", "--source", "flights", "--limit", limit)
+    code, _, err = cli("slowest", "flights", "--limit", limit)
     assert (code, f"limit={limit}" in err) == (1, True)
 
 
@@ -84,5 +84,5 @@ def test_a_store_without_a_history_says_so(flights, url, capsys):
     from airflow_coordination.cli.standalone import main
 
     flights.create_partitions(["a"])
-    assert main(["slowest", "--source", "flights", "--store", f"{url}?history_retention=off"]) == 0
+    assert main(["slowest", "flights", "--store", f"{url}?history_retention=off"]) == 0
     assert capsys.readouterr().err.startswith("This store keeps no history")

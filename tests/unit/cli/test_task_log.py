@@ -34,23 +34,23 @@ def rows(said):
 
 
 def explained(cli, key):
-    return {row["field"]: row["value"] for row in rows(cli("explain", key, "--source", "flights", "-o", "json"))}
+    return {row["field"]: row["value"] for row in rows(cli("explain", "flights", key, "-o", "json"))}
 
 
 def test_who_holds_it_has_a_log(base_url, task, cli):
     task.acquire_partition("2013-01")
     assert explained(cli, "2013-01")["log"] == LOG
-    assert [row["log"] for row in rows(cli("owners", "--source", "flights", "-o", "json"))] == [LOG]
-    listed = {row["key"]: row["log"] for row in rows(cli("list", "--source", "flights", "-o", "json"))}
+    assert [row["log"] for row in rows(cli("owners", "flights", "-o", "json"))] == [LOG]
+    listed = {row["key"]: row["log"] for row in rows(cli("list", "flights", "-o", "json"))}
     assert (listed["2013-01"], listed["2013-02"]) == (LOG, None)
 
 
 def test_who_failed_had_one(base_url, task, cli):
     task.fail(task.acquire_partition("2013-01"), "no memory")
     assert explained(cli, "2013-01")["log"] == LOG
-    [parked] = rows(cli("list", "--source", "flights", "--status", "PARKED", "-o", "json"))
+    [parked] = rows(cli("list", "flights", "--status", "PARKED", "-o", "json"))
     assert parked["log"] == LOG
-    assert LOG in [row["log"] for row in rows(cli("history", "2013-01", "--source", "flights", "-o", "json"))]
+    assert LOG in [row["log"] for row in rows(cli("history", "flights", "2013-01", "-o", "json"))]
 
 
 def test_one_that_nobody_ever_held_has_none(base_url, flights, cli):
@@ -66,7 +66,7 @@ def test_without_an_address_there_is_none(task, cli, monkeypatch):
     monkeypatch.delenv("AIRFLOW__API__BASE_URL", raising=False)
     task.acquire_partition("2013-01")
     assert explained(cli, "2013-01")["log"] is None
-    assert [row["log"] for row in rows(cli("owners", "--source", "flights", "-o", "json"))] == [None]
+    assert [row["log"] for row in rows(cli("owners", "flights", "-o", "json"))] == [None]
 
 
 def test_a_task_that_is_not_mapped_has_a_shorter_address(base_url, flights, cli):
@@ -81,5 +81,5 @@ def test_a_list_asks_once_for_all_that_failed(base_url, task, cli, monkeypatch):
     monkeypatch.setattr(Looking, "past_tenures", lambda self, limit: asked.append(limit) or real(self, limit))
     for key in ("2013-01", "2013-02"):
         task.fail(task.acquire_partition(key), "no memory")
-    rows(cli("list", "--source", "flights", "-o", "json"))
+    rows(cli("list", "flights", "-o", "json"))
     assert asked == [1000]

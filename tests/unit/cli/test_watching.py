@@ -106,7 +106,7 @@ def test_an_outage_is_seen_and_waited_for(source, clock, monkeypatch):
 
 
 def test_a_line_for_each_look_where_there_is_no_terminal(flights, cli):
-    code, out, _ = cli("watch", "--source", "flights", "--looks", "2", "--interval", "0.01")
+    code, out, _ = cli("watch", "flights", "--looks", "2", "--interval", "0.01")
     assert code == 0
     first, second = out.splitlines()
     assert first.startswith("0 of 3 completed, 0 held, 3 claimable")
@@ -116,7 +116,7 @@ def test_a_line_for_each_look_where_there_is_no_terminal(flights, cli):
 def test_a_bar_on_a_terminal(flights, cli, monkeypatch):
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     flights.complete(flights.acquire_partition("2013-01"))
-    code, out, _ = cli("watch", "--source", "flights", "--looks", "1")
+    code, out, _ = cli("watch", "flights", "--looks", "1")
     assert code == 0
     assert "flights: " in out
     assert "1 of 3 completed" in " ".join(out.split())
@@ -128,7 +128,7 @@ def test_owners_on_a_terminal(flights, cli, monkeypatch):
     monkeypatch.setenv("TERM", "xterm")  # one that calls itself dumb has 80 columns, whatever COLUMNS says
     task = SourceCoordinator(flights.store, "flights", Owner.of_task("h", "flights", "r", "process", 3, 2).text)
     task.acquire_partition(HOSTILE)
-    out = " ".join(cli("watch", "--source", "flights", "--looks", "1")[1].split())
+    out = " ".join(cli("watch", "flights", "--looks", "1")[1].split())
     assert "a\\x1b[31m\\u202eb\\ttab task 'process', map index 3, try 2, of run 'r' of DAG 'flights' on host 'h'" in out
     assert re.search(r"on host 'h' 9 min \d+ s left", out)
 
@@ -138,10 +138,10 @@ def test_more_owners_than_a_terminal_shall_show(flights, cli, monkeypatch):
     flights.create_partitions([f"k{number}" for number in range(10)])
     for number in range(9):
         flights.acquire_partition(f"k{number}")
-    out = cli("watch", "--source", "flights", "--looks", "1")[1]
+    out = cli("watch", "flights", "--looks", "1")[1]
     assert "k7" in out
     assert "k8" not in out
-    assert "… and others: python -m airflow_coordination owners --source flights" in " ".join(out.split())
+    assert "… and others: python -m airflow_coordination owners flights" in " ".join(out.split())
 
 
 def test_owners_that_cannot_be_read_do_not_end_the_watch(flights, cli, monkeypatch):
@@ -150,7 +150,7 @@ def test_owners_that_cannot_be_read_do_not_end_the_watch(flights, cli, monkeypat
 
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setattr("airflow_coordination.cli.subcommands.watching.owners", broken)
-    code, out, _ = cli("watch", "--source", "flights", "--looks", "1")
+    code, out, _ = cli("watch", "flights", "--looks", "1")
     assert (code, "0 of 3 completed" in " ".join(out.split())) == (0, True)
 
 
@@ -159,7 +159,7 @@ def test_ctrl_c_leaves(flights, cli, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Watcher, "look", interrupted)
-    assert cli("watch", "--source", "flights")[0] == 0
+    assert cli("watch", "flights")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -171,6 +171,6 @@ def test_ctrl_c_leaves(flights, cli, monkeypatch):
     ],
 )
 def test_what_cannot_be_watched_is_refused(flights, cli, argv, message):
-    code, _, err = cli("watch", "--source", "flights", *argv)
+    code, _, err = cli("watch", "flights", *argv)
     assert code == 1
     assert message in err

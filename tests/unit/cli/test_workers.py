@@ -27,7 +27,7 @@ def test_members_are_in_no_other_list(flights, cli):
     code, out, _ = cli("sources", "-o", "json")
     assert code == 0
     assert [row["source"] for row in json.loads(out)] == ["flights"]
-    assert cli("owners", "--source", "flights") == (0, "", "Nothing found.\n")
+    assert cli("owners", "flights") == (0, "", "Nothing found.\n")
     assert "WORKER" not in cli("metrics")[1]
     member.leave()
 

@@ -168,7 +168,7 @@ def test_a_partition_in_grace_says_so(first: SourceCoordinator, clock: FakeClock
         "2026-01-01T00:15:00+00:00 (in 5 min)."
     )
     assert str(said.next).endswith("others can acquire it from 2026-01-01T00:15:00+00:00 on.")
-    assert " release a --source flights " in str(said.command)
+    assert " release flights a " in str(said.command)
     clock.advance(5 * MINUTE)
     assert first.explain("a").reason is Reason.EXPIRED
 

@@ -101,7 +101,7 @@ def test_many_lost_leases_ask_for_a_longer_one():
 
 def test_as_many_tasks_as_finish_the_rest_in_an_hour():
     past = [*hour_of(30, took=6 * MINUTE), *(ended(2 * HOUR, 6 * MINUTE, Outcome.FAILED) for _ in range(10))]
-    both = [held(f"k{place}", MINUTE, task(place % 2)) for place in range(5)]  # five leases are no five tasks
+    both = [held(f"k{n}", MINUTE, task(n % 2, 1 + n // 4)) for n in range(5)]  # five leases, and two tries of one task
     gone = [held("k9", MINUTE, task(9), left=-MINUTE)]
     [found] = of_kind(Kind.TASKS, past, both + gone, Outlook(claimable=20, assigned=2, waiting=8, parked=99))
     assert found.about == "4"  # 30 partitions of 8 minutes, of which 2 went into failures

@@ -43,7 +43,7 @@ def test_it_waits_while_an_owner_may_still_give_something_back(flights):
     assert 590 < observe(flights, 10).seconds <= 600
 
 
-RESUME = "nothing is acquired until `airflow coordination resume --source flights --why '…'`"
+RESUME = "nothing is acquired until `airflow coordination resume flights --why '…'`"
 
 
 @pytest.mark.parametrize("until", Until)
@@ -108,8 +108,8 @@ def test_a1_nothing_can_be_acquired_and_some_is_parked(flights):
     found = look(flights, Until.CLAIMABLE, 10)
     assert found.verdict is WaitVerdict.PARKED
     assert "1 partitions are parked and wait for a person" in found.message
-    assert "Parked: 'b' (no memory). See why with `airflow coordination show b --source flights`" in found.message
-    assert "then `airflow coordination reopen b --source flights --why '…'`" in found.message
+    assert "Parked: 'b' (no memory). See why with `airflow coordination show flights b`" in found.message
+    assert "then `airflow coordination reopen flights b --why '…'`" in found.message
 
 
 @pytest.mark.parametrize("until", Until)

@@ -125,9 +125,9 @@ def test_c1_commands_work_under_the_stores_prefix(store, block, capsys):
     assert command_line(["status", *at]) == 0
     [row] = json.loads(capsys.readouterr().out)
     assert (row["source"], row["prefix"], row["unassigned"]) == ("flights", "team", 1)
-    assert command_line(["list", "--source", "flights", *at]) == 0
+    assert command_line(["list", "flights", *at]) == 0
     assert [row["key"] for row in json.loads(capsys.readouterr().out)] == ["k"]
-    assert command_line(["list", "--source", "flights", "--partition-prefix", "north", *at]) == 1
+    assert command_line(["list", "flights", "--partition-prefix", "north", *at]) == 1
     assert OTHER in capsys.readouterr().err
 
 
@@ -169,7 +169,7 @@ def test_c1_a_source_that_is_there_without_the_prefix_is_not_unknown(before, blo
                 getattr(SourceCoordinator(opened, source, "b").looking, look)()
             assert other in str(refused.value)
             assert remedy in str(refused.value)
-    assert command_line(["status", "--source", "flights", "--store", json.dumps(block)]) == 1
+    assert command_line(["status", "flights", "--store", json.dumps(block)]) == 1
     assert "it knows source 'flights' without a partition_prefix ('flights|PARTITION')" in capsys.readouterr().err
 
 

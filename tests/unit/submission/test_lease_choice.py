@@ -140,7 +140,9 @@ def test_a_retry_is_told_that_its_partition_is_parked(attempt):
         coordinator, memory, lease = attempt(try_number, hint="b")
         memory.remember(lease.key, lease.fence)
         coordinator.fail(lease, "no memory", retry_after=timedelta(0))
-    with pytest.raises(PartitionFailedError, match="parked until a person acts: airflow coordination reopen b --"):
+    with pytest.raises(
+        PartitionFailedError, match="parked until a person acts: airflow coordination reopen flights b --"
+    ):
         attempt(3, hint="b")
 
 
@@ -150,7 +152,7 @@ def test_clearing_a_finished_instance_says_how_to_reset_its_partition(attempt):
     memory.remember(lease.key, lease.fence, reported=True)
     _, _, done = attempt(2, hint="b")
     assert isinstance(done, Done)
-    assert "airflow coordination reset b --source flights --why" in done.message
+    assert "airflow coordination reset flights b --why" in done.message
 
 
 def test_clearing_can_reset_its_partition(attempt, store, flights):

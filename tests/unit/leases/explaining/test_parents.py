@@ -39,7 +39,7 @@ def test_what_each_parent_does_the_parked_ones_first(flights):
         "2026-01-01T02:00:00+00:00 (in 2 h)."
     )
     assert said.next == "Nothing happens by itself: reopen what is parked, or finish it, and it counts as completed."
-    assert said.command == "airflow coordination reopen broken --source flights --why '…'"
+    assert said.command == "airflow coordination reopen flights broken --why '…'"
 
 
 def test_what_moves_is_followed_to_where_it_begins(flights):
@@ -47,7 +47,7 @@ def test_what_moves_is_followed_to_where_it_begins(flights):
     said = flights.explain("c")
     assert said.sentence == "Partition 'c' waits for 1 parent: 'b' waits for 'a'."
     assert said.next == "The step that completes the last of them makes it claimable."
-    assert said.command == "airflow coordination explain a --source flights"
+    assert said.command == "airflow coordination explain flights a"
 
 
 def test_what_is_parked_farther_up_is_named(flights):
@@ -55,7 +55,7 @@ def test_what_is_parked_farther_up_is_named(flights):
     flights.people.park("a", by="ana", why="broken")
     said = flights.explain("c")
     assert said.sentence == "Partition 'c' waits for 1 parent: 'b' waits for 'a', and above it 'a' is parked."
-    assert said.command == "airflow coordination reopen a --source flights --why '…'"
+    assert said.command == "airflow coordination reopen flights a --why '…'"
 
 
 def test_what_is_parked_is_named_only_below_what_waits_for_it(flights):
@@ -85,7 +85,7 @@ def test_what_is_not_there_does_not_complete(flights, tombstone):
     said = flights.explain("c")
     assert said.sentence == "Partition 'c' waits for 1 parent: 'p' is not there."
     assert said.next.startswith("Nothing happens by itself: finish it, or delete it")
-    assert said.command == "airflow coordination finish c --source flights --why '…'"
+    assert said.command == "airflow coordination finish flights c --why '…'"
 
 
 def test_many_parents_are_not_all_named(flights):
@@ -102,7 +102,7 @@ def test_a_long_chain_is_not_read_whole(flights, monkeypatch):
     monkeypatch.setattr(flights.store, "get", lambda source, key: read.append(key) or whole(source, key))
     said = flights.explain("098")
     assert (said.reason, len(read)) == (Reason.BLOCKED, MOST_ABOVE + 1)
-    assert said.command == f"airflow coordination explain {98 - MOST_ABOVE:03} --source flights"
+    assert said.command == f"airflow coordination explain flights {98 - MOST_ABOVE:03}"
 
 
 def test_in_a_paused_source_it_waits_for_its_parents_all_the_same(flights):

@@ -10,8 +10,8 @@ from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.protocol.pause import Pause
 from tests.unit.leases.explaining.values import HOUR, NOW, OWNER, facts, head, partition, ring
 
-REOPEN = "airflow coordination reopen 2013-01 --source flights --why '…'"
-STATUS = "airflow coordination status --source flights"
+REOPEN = "airflow coordination reopen flights 2013-01 --why '…'"
+STATUS = "airflow coordination status flights"
 SWEPT = "The next sweep of a sensor or the next acquirer {} it; if it stays so, neither of them runs."
 HOLDER = "task 'process', map index 3, try 2, of run 'scheduled__2026-01-01T00:00:00+00:00' of DAG 'my dag'"
 
@@ -91,7 +91,7 @@ def test_it_is_held_by_somebody_else_and_without_a_sign_of_life():
 def test_a_lease_without_an_end_waits_for_a_person():
     said = explained(partition("ASSIGNED", owner="ana", last_op="w"))
     assert said.sentence == "Partition '2013-01' is held by 'ana'; its lease has no end."
-    assert (said.next, said.command) == (None, "airflow coordination release 2013-01 --source flights --why '…'")
+    assert (said.next, said.command) == (None, "airflow coordination release flights 2013-01 --why '…'")
 
 
 @pytest.mark.parametrize("late", [0 * HOUR, HOUR])
@@ -162,7 +162,7 @@ WHO = "paused at 2026-01-01T00:00:00+00:00 by 'ana', who said 'Spark is ill'"
 def test_its_source_is_paused(found):
     said = explained(found, pause=PAUSED)
     sentence = f"Partition '2013-01' could be acquired, but its source was {WHO}."
-    resume = "airflow coordination resume --source flights --why '…'"
+    resume = "airflow coordination resume flights --why '…'"
     assert said == Explanation("2013-01", Reason.PAUSED, sentence, None, resume)
 
 
@@ -301,7 +301,7 @@ def test_it_was_cleaned_up():
 def test_there_is_none_of_this_key():
     said = explained(None, nearest=("2012-12", "2013-02"), prefix="east")
     sentence = "There is no partition '2013-01' in source 'flights'; the nearest keys: '2012-12', '2013-02'."
-    command = "airflow coordination explain 2013-02 --source flights --partition-prefix east"
+    command = "airflow coordination explain flights 2013-02 --partition-prefix east"
     then = "It is created when a supplier names it."
     assert said == Explanation("2013-01", Reason.ABSENT, sentence, then, command)
 
@@ -309,7 +309,7 @@ def test_there_is_none_of_this_key():
 def test_there_is_none_at_all():
     said = explained(None)
     assert said.sentence.endswith("; no other key was found near it.")
-    assert said.command == "airflow coordination list --source flights"
+    assert said.command == "airflow coordination list flights"
 
 
 @pytest.mark.parametrize(
