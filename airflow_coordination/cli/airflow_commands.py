@@ -65,7 +65,7 @@ class _Teaching(Arg):
 
     def add_to_parser(self, parser: argparse.ArgumentParser) -> None:
         """Add it."""
-        super().add_to_parser(parser)  # type: ignore[no-untyped-call]
+        super().add_to_parser(parser)
         teach(parser, self._options)
 
 

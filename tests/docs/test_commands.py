@@ -6,7 +6,9 @@ import ast
 import json
 import re
 import shlex
+from argparse import ArgumentParser
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -30,6 +32,12 @@ HOLES = {"TYPED": "airflow coordination", "WHY": "w", "role": "worker"}
 """What a name in one of our sentences stands for; any other is a word."""
 STAND_IN = {"N": "1", "NUMBER": "1", "ROLE": "worker", "$role": "worker"}
 """Of words that stand for others, those that the command line is particular about."""
+
+
+@cache
+def reader() -> ArgumentParser:
+    """Return the command line."""
+    return parser((STORE, CONNECTION))
 
 
 def commands_of(text: str) -> Iterator[str]:
@@ -73,7 +81,7 @@ def wrong(command: str, capsys) -> str | None:
         return None  # only its name, in a sentence; or its beginning
     capsys.readouterr()
     try:
-        parser((STORE, CONNECTION)).parse_args(words)
+        reader().parse_args(words)
     except SystemExit as stopped:
         if not stopped.code:
             return None

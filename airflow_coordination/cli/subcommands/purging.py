@@ -13,7 +13,7 @@ from airflow_coordination.outputs.collector import foreseen
 from airflow_coordination.outputs.layout import attempts_root
 from airflow_coordination.planning.periods import parse_period
 from airflow_coordination.planning.unused.deleting import Margins
-from airflow_coordination.protocol.remedies import command, shell_of
+from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.systems.objects.storage import StoredFile, join, normal_root
 from airflow_coordination.values.input_errors import printable, shown
 from airflow_coordination.values.names import dataset_in_words
@@ -53,9 +53,7 @@ def purge_outputs(context: CommandContext, args: Namespace) -> int:
         _tell_waiting(done.skipped)
         marked = f"marked {done.marked} interval(s), emptied {done.emptied} head record(s), {done.removed} interval(s)"
         say(f"Done: {marked} and {done.forgotten} branch(es) are left with nothing, and gone from the view.")
-        shell = shell_of(context.store)
-        root = ["--output-root", args.output_root]
-        collect = command("outputs collect", args.source, prefix=args.partition_prefix, shell=shell, options=root)
+        collect = typed(coordinator, "outputs collect", options=["--output-root", args.output_root])
         say(f"The files go when readers who have begun before are done: {collect}")
         return int(any(done.skipped.values()))
     _tell_waiting(found.skipped)
