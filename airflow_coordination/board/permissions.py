@@ -10,6 +10,7 @@ from airflow.api_fastapi.app import get_auth_manager
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity, DagDetails
 from airflow.models.dag import DagModel
+from airflow.models.dagbundle import DagBundleModel
 from airflow.models.team import Team
 from airflow.utils.session import create_session
 from sqlalchemy import select
@@ -54,7 +55,8 @@ class Permissions:
     @cached_property
     def _may_edit_all(self) -> bool:
         """Whether the user may edit every DAG that there is or will be, in every team: what no DAG holds is theirs."""
-        teams = (None, *sorted(Team.get_all_team_names()))
+        with create_session() as session:
+            teams = (None, *session.scalars(select(Team.name).order_by(Team.name)))
         return all(self._is_authorized("PUT", DagDetails(id=_NO_DAG, team_name=team)) for team in teams)
 
     def _is_authorized(self, method: Any, details: DagDetails) -> bool:
@@ -64,10 +66,10 @@ class Permissions:
 
 
 def _teams(dags: list[str]) -> dict[str, str | None]:
-    """Return the team of each DAG that exists, ``None`` for one that has none."""
+    """Return the team of each DAG that exists, ``None`` for one that has none; Airflow 3.1 has no function for it."""
     if not dags:
         return {}
+    named = select(DagModel.dag_id, Team.name).outerjoin(DagBundleModel, DagModel.bundle_name == DagBundleModel.name)
     with create_session() as session:
-        known = session.scalars(select(DagModel.dag_id).where(DagModel.dag_id.in_(dags))).all()
-        teams = DagModel.get_dag_id_to_team_name_mapping(dags, session=session)
-    return {dag: teams.get(dag) for dag in known}
+        found = session.execute(named.outerjoin(DagBundleModel.teams).where(DagModel.dag_id.in_(dags)))
+        return dict(found.tuples().all())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import timedelta
@@ -17,6 +18,7 @@ from airflow_coordination.values.times import positive
 SECTION: Final = "coordination"
 _WORDS: Final = frozenset({"on_negative"})
 SETTING_NAMES: Final = frozenset(field.name for field in fields(Settings))
+_EXPORTED: Final = f"AIRFLOW__{SECTION.upper()}__"
 _REFERENCES: Final = ("_cmd", "_secret")
 """Airflow's endings of options that say where the value is."""
 
@@ -70,12 +72,17 @@ def _configured() -> dict[str, Any]:
 
 def _check_section() -> None:
     options = get_provider_info()["config"][SECTION]["options"]
-    given = {name.lower() for name in conf.getsection(SECTION) or ()}
+    given = {name.lower() for name in (*(conf.getsection(SECTION) or ()), *_exported())}
     check_known(
         sorted(name for name in given if not name.endswith(_REFERENCES)),
         SETTING_NAMES | options.keys(),
         f"[{SECTION}]",
     )
+
+
+def _exported() -> list[str]:
+    """Return the options that the environment gives: Airflow 3.1 has no section before it has read its providers."""
+    return [name.removeprefix(_EXPORTED) for name in os.environ if name.startswith(_EXPORTED)]
 
 
 def _typed(name: str, value: Any) -> Any:

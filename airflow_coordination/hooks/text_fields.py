@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final
 
 from airflow.providers.common.compat.sdk import BaseOperator
 from jinja2.nativetypes import NativeEnvironment
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     import jinja2
     from airflow.sdk import DAG
     from airflow.sdk.definitions.context import Context
+
+_OF_TEXTS: Final[Any] = SimpleNamespace(render_template_as_native_obj=False)
+"""Stands for a DAG that renders its templates to text."""
 
 
 class TextFields(BaseOperator):
@@ -45,6 +49,10 @@ class TextFields(BaseOperator):
 
     def _should_render_native(self, dag: DAG | None = None) -> bool:
         return not self._rendering_text and super()._should_render_native(dag)
+
+    def _render(self, template: Any, context: Any, dag: Any = None) -> Any:
+        """Render one template; Airflow 3.1 asks nobody but the DAG how."""
+        return super()._render(template, context, _OF_TEXTS if self._rendering_text else dag)
 
     def _plain(self, jinja_env: jinja2.Environment) -> jinja2.Environment:
         """Return the environment with its filters and macros, but for text."""

@@ -4,7 +4,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from airflow_coordination.hooks.retries import CoordinationRetryPolicy
 from airflow_coordination.leases import Fence
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
@@ -26,7 +25,6 @@ PATHS = {
     PartitionsTrigger: "triggers.partitions",
     ClaimablePartitionsTrigger: "triggers.claimable",
     SparkUILink: "links.spark_ui",
-    CoordinationRetryPolicy: "hooks.retries",
     CreatePartitionsOperator: "operators.create_partitions",
     LeasedPySparkOperator: "operators.pyspark",
     LeasedSparkSubmitOperator: "operators.spark_submit",

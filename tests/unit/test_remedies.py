@@ -13,6 +13,7 @@ from airflow_coordination.stores import open_store
 from airflow_coordination.submission.lease_choice import LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory
 from airflow_coordination.values.names import compose_source
+from airflow_coordination.values.program import TYPED
 from tests.unit.typed import understood
 
 KEYS = [
@@ -54,7 +55,7 @@ def test_a4_a_remedy_never_reaches_the_terminal_as_it_is(key):
 
 def test_a4_what_a_failed_partition_says_can_be_typed():
     said = str(PartitionFailedError("2013-01", "no memory", None, "flights|PARTITION"))
-    args = understood(re.search("airflow coordination .*(?=[.]$)", said).group())
+    args = understood(re.search(f"{TYPED} .*(?=[.]$)", said).group())
     assert (args.command.name, args.key, args.source) == ("reopen", ["2013-01"], "flights")
 
 
@@ -75,7 +76,7 @@ def test_b2_a_command_names_its_store_and_the_program_that_can_open_it(tmp_path)
     assert shell_of(store).program == ("python", "-m", "airflow_coordination")
     opened_by(store, "elsewhere")
     told = typed(SourceCoordinator(store, "flights", "o"), "show", "k")
-    assert told == "airflow coordination show flights k --conn-id elsewhere"
+    assert told == f"{TYPED} show flights k --conn-id elsewhere"
     opened_by(store, "coordination_default")
     assert shell_of(store) == AIRFLOW
 

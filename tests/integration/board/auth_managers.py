@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from inspect import signature
 from typing import Final
 
 TEAM_DAG: Final = "board_team_dag"
@@ -34,9 +35,11 @@ def users_of(manager: str) -> Iterator[Tokens]:
 def _tokens_of_simple(manager) -> Tokens:
     from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 
-    return lambda role, teams: manager.generate_jwt(
-        SimpleAuthManagerUser(username=f"{role}-of-{teams}", role=role, teams=teams)
-    )
+    def token(role: str, teams: list[str]) -> str:
+        known = {"teams": teams} if "teams" in signature(SimpleAuthManagerUser).parameters else {}  # not on Airflow 3.1
+        return manager.generate_jwt(SimpleAuthManagerUser(username=f"{role}-of-{teams}", role=role, **known))
+
+    return token
 
 
 def _tokens_of_fab(manager) -> Tokens:

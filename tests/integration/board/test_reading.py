@@ -13,6 +13,7 @@ from airflow_coordination.protocol.remedies import AIRFLOW, command
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.accounting import Accounting, Accounts, SinkCounts
 from airflow_coordination.values.blocks import Block
+from airflow_coordination.values.program import TYPED
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
 from tests.system.harness import wait_for
 
@@ -192,7 +193,7 @@ def test_s26_x11_each_tenure_and_what_is_published_have_their_counts(flights, ge
 def test_s26_what_became_of_a_sources_records_is_added_up_when_it_is_asked_for(flights, get):
     nothing = get("accounting").json()
     assert (nothing["partitions"], nothing["accounting"]) == (0, [])
-    assert nothing["typed"] == "airflow coordination accounting flights"
+    assert nothing["typed"] == f"{TYPED} accounting flights"
     flights.create_partitions(["other"])
     for key in ("a-secret-key", "other"):
         sinks = {"search": SinkCounts(owed=2, delivered=2)}

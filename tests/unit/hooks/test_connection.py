@@ -4,8 +4,8 @@ import json
 import logging
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowNotFoundException
 from airflow.sdk import Connection
-from airflow.sdk.exceptions import AirflowNotFoundException
 
 from airflow_coordination.hooks.connection import read_connection
 from airflow_coordination.hooks.coordination import CoordinationHook
@@ -29,7 +29,7 @@ def test_a_store_url_gets_the_connections_password():
 
 
 def test_x4_secrets_are_masked_in_every_log():
-    from airflow.sdk.log import redact
+    from airflow.providers.common.compat.sdk import redact
 
     read_connection(connection(host="postgresql+psycopg://u:hidden%2Fin%2Furl@db/c"))
     assert redact("before hidden/in/url after") == "before *** after"

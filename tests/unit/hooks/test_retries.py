@@ -27,6 +27,10 @@ from airflow_coordination.hooks.retries import CoordinationRetryPolicy
 POLICY = CoordinationRetryPolicy()
 
 
+def test_a_dag_that_airflow_has_serialized_finds_the_policy_again():
+    assert CoordinationRetryPolicy.__module__ == "airflow_coordination.hooks.retries"
+
+
 @pytest.mark.parametrize(
     ("error", "action"),
     [

@@ -15,6 +15,7 @@ from airflow_coordination.operators import (
 )
 from airflow_coordination.operators.branches import branch_given
 from airflow_coordination.sensors import DatasetAvailableSensor, PartitionsSensor
+from airflow_coordination.values.program import TYPED
 
 CONFIG = CompactionConfig("clean")
 
@@ -80,7 +81,7 @@ def in_branch_of(rendered):
         (
             lambda: leased(max_leases=None, on_clear="reset"),
             "on_clear='reset': cannot be had with max_leases=None: a task does not remember thousands of partitions. "
-            "Use `airflow coordination reset`, or max_leases=1",
+            f"Use `{TYPED} reset`, or max_leases=1",
         ),
         (
             lambda: PartitionsSensor(task_id="s", source="flights", until="done"),

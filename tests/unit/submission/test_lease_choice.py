@@ -8,6 +8,7 @@ from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases import Owner, PartitionStatus, Place, Settings, SourceCoordinator
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory
+from airflow_coordination.values.program import TYPED
 
 
 class TaskStateStore(dict):
@@ -140,9 +141,7 @@ def test_a_retry_is_told_that_its_partition_is_parked(attempt):
         coordinator, memory, lease = attempt(try_number, hint="b")
         memory.remember(lease.key, lease.fence)
         coordinator.fail(lease, "no memory", retry_after=timedelta(0))
-    with pytest.raises(
-        PartitionFailedError, match="parked until a person acts: airflow coordination reopen flights b --"
-    ):
+    with pytest.raises(PartitionFailedError, match=f"parked until a person acts: {TYPED} reopen flights b --"):
         attempt(3, hint="b")
 
 
@@ -152,7 +151,7 @@ def test_clearing_a_finished_instance_says_how_to_reset_its_partition(attempt):
     memory.remember(lease.key, lease.fence, reported=True)
     _, _, done = attempt(2, hint="b")
     assert isinstance(done, Done)
-    assert "airflow coordination reset flights b --why" in done.message
+    assert f"{TYPED} reset flights b --why" in done.message
 
 
 def test_clearing_can_reset_its_partition(attempt, store, flights):
