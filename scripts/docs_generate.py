@@ -111,12 +111,21 @@ def _constant(listed: Constant) -> tuple[str, str, str]:
     return listed.meaning, value, f"`{listed.module}.{listed.name}`"
 
 
-def arguments(module: str, name: str) -> Callable[[], str]:
-    """Return a writer of a table of a class's arguments."""
+FIRST_SET = ("source", "hint", "coordination_conn_id", "output_root", "max_leases", "concurrent_leases", "on_empty",
+             "ownership_timeout", "max_failures", "retry_delay_of_partition", "max_runtime", "on_clear")  # fmt: skip
+"""The arguments of leased work that people set first; the others stand in a table below."""
+
+
+def arguments(module: str, name: str, which: Callable[[str], bool] = bool) -> Callable[[], str]:
+    """Return a writer of a table of a class's arguments.
+
+    :param which: of the name of an argument: whether it stands in this table.
+    """
 
     def write() -> str:
         found = next(node for node in parsed(module).body if isinstance(node, ast.ClassDef) and node.name == name)
-        rows = [(f"`{argument}`", code(text)) for argument, text in params(ast.get_docstring(found)).items()]
+        told = params(ast.get_docstring(found))
+        rows = [(f"`{argument}`", code(text)) for argument, text in told.items() if which(argument)]
         return table("argument", "meaning", rows=rows)
 
     return write
@@ -287,7 +296,10 @@ WRITERS: dict[str, Callable[[], str]] = {
     "PartitionsSensor": arguments("sensors.partitions", "PartitionsSensor"),
     "DatasetAvailableSensor": arguments("sensors.dataset", "DatasetAvailableSensor"),
     "ClaimablePartitionsTrigger": arguments("triggers.claimable", "ClaimablePartitionsTrigger"),
-    "LeasedOperator": arguments("operators.leased_operator", "LeasedOperator"),
+    "LeasedOperator": arguments("operators.leased_operator", "LeasedOperator", FIRST_SET.__contains__),
+    "LeasedOperator further": arguments(
+        "operators.leased_operator", "LeasedOperator", lambda name: name not in FIRST_SET
+    ),
     "LeasedSparkSubmitOperator": arguments("operators.spark_submit", "LeasedSparkSubmitOperator"),
     "LeasedPySparkOperator": arguments("operators.pyspark", "LeasedPySparkOperator"),
 }

@@ -17,6 +17,7 @@ sys.path.insert(0, str(ROOT))
 
 from hatch_build import Addresses, from_the_root, known_in, relinked  # noqa: E402
 from scripts.site.lists import widened  # noqa: E402
+from scripts.site.moved import stubs  # noqa: E402
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -89,3 +90,9 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
         return output
     script = posixpath.relpath(_MERMAID, posixpath.dirname(page.url))
     return output.replace("</head>", f'<script src="{script}"></script></head>', 1)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Let the addresses that pages had lead on to where they are."""
+    for path, page in stubs().items():
+        (Path(config.site_dir) / path).write_text(page)

@@ -17,7 +17,7 @@ _NAMED = re.compile(r"(?<![\w./])lease\.([a-z_]+)")
 _OF_A_COORDINATOR = (
     "docs/explanation",
     "docs/reference",
-    "docs/how-to/reopen-and-park.md",
+    "docs/how-to/act-on-partitions.md",
     "docs/how-to/keep-a-year.md",
     "docs/decisions",
 )

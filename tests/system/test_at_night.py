@@ -18,8 +18,8 @@ from tests.docs.pages import ROOT
 from tests.system.harness import wait_for
 
 pytestmark = [pytest.mark.long, pytest.mark.slow, pytest.mark.spark, pytest.mark.postgres, pytest.mark.timeout(900)]
-PAGE = ROOT / "docs" / "operate" / "at-3-am.md"
-COMMANDS = dict(re.findall(r"^## (.+?)\n.*?^```bash\n(.+?)\n```", PAGE.read_text(), re.M | re.S))
+PAGE = ROOT / "docs" / "how-to" / "why-not-moving.md"
+COMMANDS = dict(re.findall(r"^### (.+?)\n.*?^```bash\n(.+?)\n```", PAGE.read_text(), re.M | re.S))
 BROKEN, LATER, HELD = "2026-01-01", "2026-01-02", "2026-01-03"
 DAYS = 30
 CAUSE = "PATH_NOT_FOUND"
@@ -94,7 +94,7 @@ def fields(rows):
 
 
 def test_why_is_it_not_moving(airflow, orders, answer):
-    said = fields(answer("Why is it not moving?"))
+    said = fields(answer("Why does one not move?"))
     assert said["reason"] == "parked"
     assert "after 2 failures in a row" in said["sentence"]
     assert CAUSE in said["sentence"]
