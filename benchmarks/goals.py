@@ -262,6 +262,16 @@ ROWS = (
             *_beside("iceberg", "Iceberg's rewrite_data_files"),
         ),
     ),
+    Row(
+        "P19",
+        "PostgreSQL: 100,000 partitions that have published",
+        "planning",
+        (
+            Aim("P19 pages", "their head records in pages: CPU", 1, "s"),
+            Aim("P19 bare", "the same beside a bare cursor: CPU", None),
+            Aim("P19 plan", "a plan that reads everything, once all are compacted by a hundred: CPU", 2, "s"),
+        ),
+    ),
 )
 AIMS = {aim.name: aim for row in ROWS for aim in row.aims}
 

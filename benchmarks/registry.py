@@ -23,6 +23,7 @@ MODULES = {
     "completed": "benchmarks.spark.completed",
     "delivery": "benchmarks.spark.delivery",
     "compaction": "benchmarks.compaction.beside",
+    "planning": "benchmarks.compaction.planning",
     "dynamodb": "benchmarks.dynamodb.contention",
 }
 

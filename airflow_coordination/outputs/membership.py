@@ -111,11 +111,12 @@ def shares_of(overlay: Overlay) -> dict[str, Share]:
         origins.setdefault(origin.key, []).append(origin)
     manifest = overlay.manifest
     size, largest = manifest.size, max((file.size for file in manifest.files), default=0)
+    rows = max(1, manifest.rows)
     return {
         key: Share(
             overlay,
-            frozenset(origin.digest for origin in those),
-            int(size * (sum(origin.rows for origin in those) / max(1, manifest.rows))),
+            frozenset([origin.digest for origin in those]),
+            int(size * (sum([origin.rows for origin in those]) / rows)),
             largest,
         )
         for key, those in origins.items()

@@ -9,10 +9,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from airflow_coordination.values.in_bulk import made_of
 from airflow_coordination.values.input_errors import shown
 
 COLUMN: Final = "_origin"
 """What the origin column is called where no file has a column of that name."""
+_TYPES: Final = (str, str, int, int, int)
+"""Of what is stored of an origin."""
 _FIELDS: Final = ("covers", "origin", "merged_with", "chunk", "part")
 
 
@@ -74,10 +77,23 @@ class Merged:
         covers, column, merged_with, chunk, part = (fields.pop(name) for name in _FIELDS)
         if not isinstance(merged_with, dict):
             raise TypeError("merged_with is no object")
-        origins = tuple(_origin(*each) for each in covers)
         return cls(
-            covers=origins, column=as_text(column), merged_with=merged_with, chunk=as_text(chunk), part=as_count(part)
+            covers=_origins(covers),
+            column=as_text(column),
+            merged_with=merged_with,
+            chunk=as_text(chunk),
+            part=as_count(part),
         )
+
+
+def _origins(covers: Sequence[Sequence[Any]]) -> tuple[Origin, ...]:
+    """Return origins of what is stored, column by column as long as nothing is odd about any: a plan has many."""
+    if isinstance(covers, list) and {*map(type, covers)} == {list} and {*map(len, covers)} == {len(_TYPES)}:
+        columns = list(zip(*covers, strict=True))
+        are_common = all({*map(type, column)} == {kind} for column, kind in zip(columns, _TYPES, strict=True))
+        if are_common and min(map(min, columns[2:])) >= 0:
+            return tuple(made_of(Origin, columns))
+    return tuple(_origin(*each) for each in covers)
 
 
 def _origin(digest: object, key: object, *numbers: object) -> Origin:

@@ -81,6 +81,10 @@ class Granularity:
         """Return the buckets that an interval has a part in, as one."""
         return Interval(self.floor(interval.start), self.ceiling(interval.end))
 
+    def is_bucket(self, interval: Interval) -> bool:
+        """Tell whether an interval is one whole bucket."""
+        return interval.start == self.floor(interval.start) and interval.end == self.period.after(interval.start)
+
     def is_aligned(self, interval: Interval) -> bool:
         """Tell whether an interval is made of whole buckets."""
         return self.touched(interval) == interval

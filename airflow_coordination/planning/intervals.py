@@ -38,6 +38,9 @@ class Interval:
     end: datetime
 
     def __post_init__(self) -> None:
+        start, end = self.start, self.end
+        if type(start) is type(end) is datetime and start.tzinfo is end.tzinfo is UTC and start <= end:
+            return  # as most are, and a plan has a hundred thousand
         for name in ("start", "end"):
             aware(f"interval.{name}", getattr(self, name))
             object.__setattr__(self, name, getattr(self, name).astimezone(UTC))

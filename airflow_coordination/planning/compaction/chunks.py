@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any, Final
 
@@ -74,25 +74,41 @@ def chunks(heads: Iterable[Head], granularity: Granularity | None, straddling: S
     row = sorted((head for head in heads if head.interval.is_bounded), key=_order)
     if granularity is not None and straddling is Straddling.EACH:
         return _by_bucket(row, granularity)
-    touched = [(granularity.touched(head.interval) if granularity else head.interval, head) for head in row]
-    return _components(sorted(touched, key=lambda pair: pair[0].start))
+    touched = list(_touched(row, granularity)) if granularity else [(head.interval, head) for head in row]
+    return _components(touched)
 
 
-def _order(head: Head) -> tuple[Interval, str]:
-    return head.interval, str(head.name)
+def _touched(row: Iterable[Head], granularity: Granularity) -> Iterator[tuple[Interval, Head]]:
+    """Yield each head with the buckets that it has a part in; mostly it lies in the one that the last did."""
+    bucket: Interval | None = None
+    for head in row:
+        if bucket is None or head.interval.is_empty or not bucket.contains(head.interval):
+            touched = granularity.touched(head.interval)
+            bucket = touched if granularity.is_bucket(touched) else None
+            yield touched, head
+        else:
+            yield bucket, head
+
+
+def _order(head: Head) -> tuple[datetime, datetime, str]:
+    return head.interval.start, head.interval.end, str(head.name)
 
 
 def _components(touched: Sequence[tuple[Interval, Head]]) -> list[Chunk]:
-    """Return what overlaps, directly or by others in between, together."""
+    """Return what overlaps, directly or by others in between, together.
+
+    :param touched: in the order of the heads' intervals, which is that of what they touch.
+    """
     found: list[tuple[Interval, list[Head]]] = []
     for interval, head in touched:
         if found and interval.overlaps(found[-1][0]):
             inside = found[-1][1]
             inside.append(head)
-            found[-1] = (umbrella([found[-1][0], interval]), inside)
+            if not found[-1][0].contains(interval):
+                found[-1] = (umbrella([found[-1][0], interval]), inside)
         else:
             found.append((interval, [head]))
-    return [Chunk(interval, tuple(sorted(inside, key=_order))) for interval, inside in found]
+    return [Chunk(interval, tuple(inside)) for interval, inside in found]
 
 
 def _by_bucket(row: Sequence[Head], granularity: Granularity) -> list[Chunk]:

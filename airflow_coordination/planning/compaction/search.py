@@ -225,9 +225,11 @@ def _why(part: Chunk, config: CompactionConfig) -> tuple[Reason, str]:
         return Reason.TOMBSTONE, ""
     if not part.bytes:
         return Reason.EMPTY, ""
-    states = [head.merged_with for head in part.heads if head.merged_with is not None]
-    if len(states) < len(part.heads):
-        return Reason.NEVER, f"{len(part.heads) - len(states)} of {len(part.heads)}"
+    if new := sum(head.merged_with is None for head in part.heads):
+        return Reason.NEVER, f"{new} of {len(part.heads)}"
+    # What one file was merged with is one object for all that is in it.
+    every = {id(head.merged_with): head.merged_with for head in part.heads}
+    states = [state for state in every.values() if state is not None]
     if len({fingerprint(_normal(state)) for state in states}) > 1:
         return Reason.MIXED, ""
     if changed := _changed(part, config, _normal(states[0])):

@@ -16,7 +16,7 @@ from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.stores import open_store
-from benchmarks.postgresql.heads import _FILL as FILL
+from benchmarks.compaction.planning import FILL
 from tests.engines.postgres import fresh_database
 from tests.sent.tape import Tape, heard_by_psycopg
 from tests.share import SHARE

@@ -176,9 +176,10 @@ def test_rows_that_count_are_those_of_the_origins_that_were_met() -> None:
 
 
 def test_a_manifest_keeps_what_it_stands_for() -> None:
-    manifest = manifest_of(Origin("d1", "a", 1, 2, 3))
+    manifest = manifest_of(Origin("d1", "a", 1, 2, 3), Origin("d2", "b", 0, 0, 4), Origin("d1", "a"))
     assert Manifest.from_bytes(manifest.to_bytes(), "/x/_manifest.json") == manifest
     assert json.loads(manifest.to_bytes())["version"] == 4
+    assert Manifest.from_bytes(manifest_of().to_bytes(), "/x/_manifest.json") == manifest_of()
 
 
 @pytest.mark.parametrize(
@@ -187,6 +188,12 @@ def test_a_manifest_keeps_what_it_stands_for() -> None:
         {"covers": [["d", "k", -1, 0, 0]]},
         {"covers": [["d", "k", 1]]},
         {"covers": [[1, "k", 1, 0, 0]]},
+        {"covers": [["d", "k", 1, 0, 0], ["e", "k", True, 0, 0]]},
+        {"covers": [["d", "k", 1, 0, 0], ["e", "k", 1, 0, 0.5]]},
+        {"covers": [["d", "k", 1, 0, 0], ["e", None, 1, 0, 0]]},
+        {"covers": [["d", "k", 1, 0, 0, 0]]},
+        {"covers": [{"d": 1}]},
+        {"covers": [["d", "k", 1, 0, 0], 7]},
         {"covers": None},
         {"origin": 1},
         {"merged_with": []},

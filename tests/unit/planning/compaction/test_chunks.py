@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from airflow_coordination.planning.buckets import granularity
-from airflow_coordination.planning.compaction.chunks import chunks, split
+from airflow_coordination.planning.compaction.chunks import Head, chunks, split
 from airflow_coordination.planning.compaction.configuration import Straddling
+from airflow_coordination.planning.intervals import Interval, umbrella
 from airflow_coordination.values.input_errors import InvalidInputError
 from tests.unit.planning.compaction.made import head
 
+START = datetime(2013, 1, 1, tzinfo=UTC)
 DAY = "2026-01-01/2026-01-02"
 
 
@@ -39,6 +43,42 @@ def test_without_a_granularity_what_overlaps_is_together():
     assert [(str(one.interval), [h.name for h in one.heads]) for one in found] == [
         ("2026-01-01/2026-01-06", ["a", "b", "c"]),
         ("2026-01-06/2026-01-07", ["d"]),
+    ]
+
+
+MOMENTS = st.integers(0, 60 * 24 * 70).map(lambda minutes: START + timedelta(minutes=minutes))
+
+
+@given(
+    st.lists(st.tuples(MOMENTS, MOMENTS).map(sorted), max_size=12),
+    st.sampled_from([None, "DAY", "PT6H", "MONTH", "WEEK"]),
+)
+def test_chunks_are_the_unions_of_buckets_that_overlap(pairs, size):
+    buckets = granularity("g", size) if size else None
+    heads = [Head(n, Interval(*pair), 1) for n, pair in enumerate(pairs)]
+    found = chunks(heads, buckets, Straddling.TOGETHER)
+    inside = [one for chunk in found for one in chunk.heads]
+    assert inside == sorted(heads, key=lambda one: (one.interval, str(one.name)))
+    touched = [buckets.touched(one.interval) if buckets else one.interval for one in inside]
+    expected = []
+    for place in touched:
+        if expected and place.overlaps(expected[-1]):
+            expected[-1] = umbrella([expected[-1], place])
+        else:
+            expected.append(place)
+    assert [chunk.interval for chunk in found] == expected
+    for chunk in found:
+        assert all(
+            chunk.interval.contains(buckets.touched(one.interval) if buckets else one.interval) for one in chunk.heads
+        )
+
+
+def test_an_empty_interval_at_the_start_of_a_bucket_touches_nothing():
+    heads = [Head("a", Interval(START, START + timedelta(hours=1)), 1), Head("b", Interval(START, START), 1)]
+    found = chunks(heads, granularity("g", "DAY"), Straddling.TOGETHER)
+    assert [(str(one.interval), [each.name for each in one.heads]) for one in found] == [
+        (str(Interval(START, START)), ["b"]),
+        (str(Interval(START, START + timedelta(days=1))), ["a"]),
     ]
 
 

@@ -281,3 +281,22 @@ def test_a_hundred_thousand_heads_are_searched_once():
 def test_the_seed_s_text_is_what_is_tested():
     assert len(re.findall(r"^(foo|bar)_", SEED, re.MULTILINE)) == 5
     assert parse_interval("i", "2017-11-01T00:00:00.000Z/2017-12-01T00:00:00.000Z") == of("2017-11-01/2017-12-01")
+
+
+@pytest.mark.parametrize(
+    ("states", "reason"),
+    [
+        ([{"a": 1}, {"a": 1}], Reason.CHANGED),
+        ([{}, {"a": 1}], Reason.MIXED),
+        ([{"a": 1}, {}], Reason.MIXED),
+        ([{"a": 1}, {"a": 2}], Reason.MIXED),
+        ([{"a": 1}, None], Reason.NEVER),
+        ([None, {}], Reason.NEVER),
+        ([{}, {}], Reason.CHANGED),
+    ],
+)
+def test_what_heads_were_merged_with_is_compared_by_what_it_says(states, reason):
+    heads = [head(n, f"2026-01-01T{n:02}/PT1H", merged_with=state) for n, state in enumerate(states)]
+    found = search([Dataset(config(granularity="DAY"), heads)])
+    [group] = found.groups + found.done
+    assert group.reason is reason
