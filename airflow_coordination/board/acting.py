@@ -93,7 +93,7 @@ def act(user: BaseUser, asked: ActionRequest) -> ActionResult:
 
         def do(meant: Meant) -> None:
             seen = as_counted(coordinator, action, meant.key, meant.stamp)
-            coordinator.people.act(action, seen.key, by, asked.why, seen, **told)
+            coordinator.people.act(action, seen.key, by, asked.why, seen, batch=asked.batch, **told)
 
         result = ActionResult(done=0, refusals=[])
         for meant, error in zip(asked.meant, each(asked.meant, do), strict=True):

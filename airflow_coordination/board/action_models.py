@@ -111,13 +111,17 @@ class DryRunResult(BaseModel):
 
 
 class ActionRequest(Sent):
-    """An action and its reason, on partitions as they were counted; ``branch`` is of a reset."""
+    """An action and its reason, on partitions as they were counted; ``branch`` is of a reset.
+
+    ``batch`` is the same in all requests of one action, so that it is one line among what people did.
+    """
 
     store: str
     source: str
     action: OfferedAction
     why: _Why
     branch: _Branch | None = None
+    batch: _Stamp | None = None
     meant: Annotated[list[Meant], Field(min_length=1, max_length=MOST_KEYS)]
 
 

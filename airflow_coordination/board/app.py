@@ -9,6 +9,7 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Depends, FastAPI, HTTPException, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from pydantic import AwareDatetime
 
 from airflow_coordination.board import acting, pausing, reading
 from airflow_coordination.board import datasets as of_source
@@ -24,6 +25,7 @@ from airflow_coordination.board.action_models import (
     PauseResult,
 )
 from airflow_coordination.board.dataset_models import DatasetPage, DatasetsPage
+from airflow_coordination.board.deeds import deeds_page
 from airflow_coordination.board.detail import detail
 from airflow_coordination.board.duties import acting as of_duties
 from airflow_coordination.board.duties import reading as duties_of
@@ -36,7 +38,7 @@ from airflow_coordination.board.duties.models import (
     RunNowRequest,
     RunNowResult,
 )
-from airflow_coordination.board.models import Overview, OwnersPage, PartitionPage, PartitionView, Wanted
+from airflow_coordination.board.models import DeedsPage, Overview, OwnersPage, PartitionPage, PartitionView, Wanted
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User
 from airflow_coordination.board.showing import acting as of_view
@@ -150,6 +152,21 @@ def owners(
 ) -> OwnersPage:
     """Return who holds what in a source: since when, when it was last heard of, and until when the lease lasts."""
     return _timed(response, reading.holdings(user, store, source, after, limit))
+
+
+@routes.get(f"{API}/audit")
+def audit(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Annotated[str | None, Query(description="Only this one: a stored identifier; else all you see")] = None,
+    by: Annotated[str | None, Query(description="Only what this person did")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Only what was done since, with a time zone")] = None,
+    after: Annotated[int, Query(ge=0, le=MOST_ROWS, description="Leave out so many")] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+) -> DeedsPage:
+    """Return what people did, the newest first; what somebody did to many partitions at once is one line."""
+    return _timed(response, deeds_page(user, store, source or None, by or None, since, after, limit))
 
 
 @routes.get(f"{API}/datasets")

@@ -121,6 +121,35 @@ class Overview(BaseModel):
     duties: bool = False
 
 
+class DeedView(BaseModel):
+    """What somebody did: :class:`~airflow_coordination.monitoring.deeds.Deed`; ``name`` is the source's."""
+
+    source: str
+    name: str
+    since: datetime
+    at: datetime
+    by: str
+    action: str
+    why: str
+    keys: list[str]
+    number: int
+
+
+class DeedsPage(BaseModel):
+    """What people did, the newest first; ``after`` is how many to leave out for the next page, absent on the last.
+
+    ``sources`` is in how many sources was looked, and ``all_sources`` whether these are all; of each the newest
+    ``lines`` of the audit were read. ``typed`` is the command that lists the same of one source.
+    """
+
+    deeds: list[DeedView]
+    after: int | None
+    sources: int
+    all_sources: bool
+    lines: int
+    typed: str | None
+
+
 class BranchNote(BaseModel):
     """The branch that a partition runs in, or that a head record is of; ``state`` is how far it is."""
 

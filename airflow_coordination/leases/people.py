@@ -148,19 +148,19 @@ class People:
         *,
         branch: int | None = None,
         out_of_branch: bool = False,
+        batch: str | None = None,
     ) -> Partition:
         """Do ``action`` to the partition as it was seen, and return it as it is afterwards.
 
-        :param by: who asks for it, for the audit.
-        :param why: the reason, for the audit.
+        :param by: who asks for it, for the audit; ``why`` is the reason.
         :param seen: the partition as the person saw it; read now when ``None``.
-        :param branch: of a :meth:`reset`.
-        :param out_of_branch: of a :meth:`reset`.
+        :param branch: of a :meth:`reset`; so is ``out_of_branch``.
+        :param batch: the same for all partitions to which somebody does this at once: one line of the audit.
         :raises PartitionNotFoundError: when there is no such partition.
         :raises PartitionUpdateError: when its status does not allow the action, or it changed meanwhile.
         """
         self._check_not_merged(action, key)
-        return self._act(action, key, by, why, seen, branch, out_of_branch=out_of_branch)
+        return self._act(action, key, by, why, seen, branch, out_of_branch=out_of_branch, batch=batch)
 
     def _act(
         self,
@@ -173,6 +173,7 @@ class People:
         *,
         out_of_branch: bool = False,
         datasets: tuple[str, ...] | None = None,
+        batch: str | None = None,
     ) -> Partition:
         check_key(key)
         check_said(by, why)
@@ -191,6 +192,7 @@ class People:
             why=storable(why)[:MAX_WHY_CHARACTERS],
             branch=branch,
             datasets=datasets,
+            batch=None if batch is None else storable(batch)[:MAX_WHY_CHARACTERS],
         )
         attempts = self._core.settler.attempts(f"{action} {key!r}")
         answer = attempts.hear(lambda: self._core.store.act(write))
@@ -250,8 +252,7 @@ class People:
     ) -> None:
         """Say whether ``action`` fits the partition as it was seen, and change nothing.
 
-        :param branch: of a :meth:`reset`.
-        :param out_of_branch: of a :meth:`reset`.
+        :param branch: of a :meth:`reset`; so is ``out_of_branch``.
         :raises PartitionUpdateError: naming the statuses that it fits, or what is in its way; the same that the action
             itself would raise.
         """

@@ -35,6 +35,9 @@ from airflow_coordination.values.accounting import AddedUp
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Span
 
+AUDITED: Final = 1_000
+"""The most actions on a source that are returned at once, the newest."""
+
 
 class PartitionStore(Protocol):
     """A store executes conditional steps. It has no policy and never repeats a step by itself.
@@ -180,15 +183,13 @@ class PartitionStore(Protocol):
         :param within: only those with a moment in common with it, and those that have no interval.
         """
 
-    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first.
 
-        :param key: ``None`` for those on all partitions and the source itself, the newest :data:`AUDITED` at most.
+        :param key: ``None`` for those on all partitions and the source itself, the newest at most.
+        :param limit: so many of the newest of a source, :data:`AUDITED` at most; of a partition all are returned. It is
+            given to those stores only that have it.
         """
-
-
-AUDITED: Final = 1_000
-"""The most actions on a source that are returned at once, the newest."""
 
 
 class FusedSteps(Protocol):

@@ -66,6 +66,7 @@ class Audit:
     :param action: what was done.
     :param by: who did it.
     :param why: what they said.
+    :param batch: of which action on many partitions it is a part.
     """
 
     source: str
@@ -74,6 +75,7 @@ class Audit:
     action: str
     by: str
     why: str
+    batch: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +168,7 @@ def of_action(w: Act) -> Iterator[Record]:
     """Yield what a person's action writes: the tenure that it ends, who did it, and what it takes back."""
     if w.seen.status is PartitionStatus.ASSIGNED:
         yield from of_tenure(w)
-    yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why)
+    yield Audit(w.source, w.key, w.op, w.action.value, w.by, w.why, w.batch)
     if w.action is Action.RETRACT:
         yield EmptyHeads(w.source, w.key, w.datasets)
 

@@ -318,6 +318,8 @@ class Act:
     :param branch: of a reset: the branch that it runs in from now on, ``None`` = none.
     :param datasets: of a retract: the head records that it empties, by the names that they are stored under
         (:func:`~.names.branch_dataset`); ``None`` = all of the partition.
+    :param batch: names the action on many partitions that this is a part of, for who reads the audit; ``None`` = it is
+        one by itself.
     """
 
     source: str
@@ -329,6 +331,7 @@ class Act:
     why: str
     branch: int | None = None
     datasets: tuple[str, ...] | None = None
+    batch: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

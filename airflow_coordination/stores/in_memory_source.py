@@ -384,8 +384,8 @@ class StoredSource:
 
     @_note.register
     def _audit(self, record: Audit, now: datetime) -> None:
-        line = {"key": record.key, "at": now, "action": record.action, "by": record.by, "why": record.why}
-        self.audit.append(line)
+        said = {"action": record.action, "by": record.by, "why": record.why, "batch": record.batch}
+        self.audit.append({"key": record.key, "at": now, **said})
 
     @_note.register
     def _put_follow_up(self, record: PutFollowUp, now: datetime) -> None:

@@ -12,7 +12,7 @@ from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import PartitionStore, StoreParts, parts_of
+from airflow_coordination.protocol.port import AUDITED, PartitionStore, StoreParts, parts_of
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -241,8 +241,8 @@ class ForwardingStore:
         kept = there(parts_of(self.store).chunks)
         self.forward("forget_chunks", lambda: kept.forget_chunks(source, dataset))
 
-    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:  # noqa: D102
-        return self.forward("audit", lambda: self.store.audit(source, key))
+    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:  # noqa: D102
+        return self.forward("audit", lambda: self.store.audit(source, key, limit))
 
     def outputs_enabled(self) -> bool:  # noqa: D102
         enabling = there(parts_of(self.store).enabling)

@@ -43,9 +43,10 @@ async function tryOut(asked, tell, waits) {
 async function carryOut(asked, meant, tell, waits) {
   /** @type {any} */
   let sum = { done: 0, tried: 0, refusals: [], problem: null };
+  const batch = meant.length > 1 ? `${Date.now().toString(36)}-${Math.random().toString(36).slice(2)}` : null; // what was done at once
   while (sum.tried < meant.length && !sum.problem && waits()) {
     const some = meant.slice(sum.tried, sum.tried + AT_ONCE);
-    const { done, refusals, problem } = await post("actions", { ...asked, meant: some });
+    const { done, refusals, problem } = await post("actions", { ...asked, batch, meant: some });
     sum = { done: sum.done + done, tried: sum.tried + some.length, refusals: [...sum.refusals, ...refusals], problem };
     tell(sum);
   }

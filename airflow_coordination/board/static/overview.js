@@ -2,6 +2,7 @@
 
 import { useLive } from "./api.js";
 import { Empty, Problem, Read, To, When, ago, at, h, visible } from "./parts.js";
+import { LatelyDone } from "./owners.js";
 import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
 
 const { useState } = globalThis.React;
@@ -28,6 +29,7 @@ export function Overview({ place: { dag } }) {
       sources.length === 0 && h(Empty, null, dag
         ? "This DAG has no source. A CreatePartitionsOperator registers its source for its DAG."
         : "There is no source that belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."),
+      !dag && shown.filter(({ problem, sources: its }) => !problem && its.length).map(({ connection }) => h(Panel, { key: connection, title: named ? `Done by people in ${connection}` : "Done by people" }, h(Box, { px: "14px", pb: 2 }, h(LatelyDone, { store: connection })))),
       duties && !dag && h(Text, { fontSize: "sm" }, h(To, { to: at({ view: "duties" }) }, "DUTIES"), " What happens by itself in all sources, and its configuration."));
   });
 }

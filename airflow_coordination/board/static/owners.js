@@ -3,7 +3,7 @@
 import { useLive } from "./api.js";
 import { InBranch } from "./branches.js";
 import { Glyph } from "./states.js";
-import { Empty, Key, Read, Rows, Spark, To, When, Who, at, h } from "./parts.js";
+import { Command, Empty, Key, Read, Rows, Spark, To, When, Who, at, h, visible } from "./parts.js";
 
 const { Box, HStack, Stack, Text } = globalThis.ChakraUI;
 
@@ -32,3 +32,35 @@ const row = (one, now, here) => [
 
 const Lease = ({ expires_at, expired, late, now }) => (!expires_at ? "has no end"
   : h(Text, { as: "span", color: expired ? "fg.error" : late ? "fg.warning" : undefined }, expired ? "ended " : late ? "in grace until " : "ends ", h(When, { at: expires_at, now })));
+
+const DEEDS = 30_000; // milliseconds between two looks at what people did
+const SHOWN = 5; // of them on a page that is about something else
+
+/** What people did: of a source, or of all sources of a store that one sees; what was done to many at once is one line. */
+export function Deeds({ place }) {
+  const { store, source, by, after } = place;
+  const here = { store, source, view: "audit" };
+  return h(Read, useLive("audit", { store, source, by, after }, () => DEEDS), (page, { now }) => h(Stack, { gap: 2 },
+    by && h(Text, { fontSize: "sm" }, "Only what ", visible(by), " did. ", h(To, { to: at(here) }, "Everybody")),
+    page.deeds.length > 0 ? h(Done, { deeds: page.deeds, store, source, now }) : h(Empty, null, "Nobody has done anything here yet that the audit knows of."),
+    h(HStack, null, after && h(To, { to: at({ ...here, by }) }, "Newest"), page.after && h(To, { to: at({ ...here, by, after: String(page.after) }) }, "Before that")),
+    h(Text, { color: "fg.muted", fontSize: "sm" }, source ? `Of the newest ${page.lines.toLocaleString()} lines of the audit.`
+      : `Of the newest ${page.lines} lines of each of ${page.all_sources ? "all" : "the first"} ${page.sources} sources; the page of a source has more.`),
+    page.typed && h(Command, { label: "The same as a command:", text: page.typed })));
+}
+
+/** The newest of it, on a page that is about something else. */
+export function LatelyDone({ store, source = undefined }) {
+  const { data, now } = useLive("audit", { store, source, limit: SHOWN }, () => DEEDS);
+  return h(Box, { as: "section", "aria-label": "What people did", fontSize: "sm" },
+    h(HStack, { justify: "space-between" }, h(Text, { as: "h2", fontWeight: "semibold" }, "What people did"), h(To, { to: at({ store, source, view: "audit" }) }, "All of it")),
+    data && (data.deeds.length > 0 ? h(Done, { deeds: data.deeds, store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
+}
+
+/** Who, what, to how many of which source, why, and when. */
+const Done = ({ deeds, store, source, now }) => h(Rows, { label: "What people did, in lines", heads: ["When", "Who", "What", ...(source ? [] : ["Source"]), "Why"],
+  rows: deeds.map((one, place) => [`${place} ${one.at} ${one.source}`, h(When, { at: one.at, now }), h(To, { to: at({ store, source, view: "audit", by: one.by }) }, visible(one.by)), h(What, { one, store }),
+    ...(source ? [] : [h(To, { to: at({ store, source: one.source }) }, visible(one.name))]), visible(one.why)]) });
+
+const What = ({ one: { action, keys, number, source }, store }) => h("span", null, `${visible(action)} `, number === 0 ? "the source"
+  : number === 1 ? h(To, { to: at({ store, source, key: keys[0] }) }, h(Key, { text: keys[0] })) : [`${number.toLocaleString()} partitions, such as `, h(To, { key: "first", to: at({ store, source, key: keys[0] }) }, h(Key, { text: keys[0] }))]);

@@ -7,7 +7,7 @@ import { Duties } from "./duties.js";
 import { Partitions } from "./listing.js";
 import { Tiles } from "./map.js";
 import { Overview } from "./overview.js";
-import { Owners } from "./owners.js";
+import { Deeds, Owners } from "./owners.js";
 import { Problem, To, at, h, visible } from "./parts.js";
 import { Partition } from "./views.js";
 
@@ -33,7 +33,8 @@ class Boundary extends Component {
 const nameOf = (source) =>
   source.split("|").slice(0, -1).map((part) => visible(part.replaceAll("%7C", "|").replaceAll("%25", "%"))).join(" › ") || visible(source);
 
-const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, map: Tiles, datasets: DatasetsOf, branches: Branches });
+const OF_A_SOURCE = Object.assign(Object.create(null), { owners: Owners, audit: Deeds, map: Tiles, datasets: DatasetsOf, branches: Branches });
+const TITLES = Object.assign(Object.create(null), { audit: "what people did" });
 const OF_ALL = Object.assign(Object.create(null), { datasets: Datasets, duties: Duties });
 
 function Board({ dagId: dag }) {
@@ -41,16 +42,16 @@ function Board({ dagId: dag }) {
   const go = useNavigate();
   const place = Object.fromEntries(parameters);
   const { store, source, key, view, dataset } = place;
-  const View = key ? Partition : !source ? OF_ALL[view] ?? Overview : dataset !== undefined ? Dataset : OF_A_SOURCE[view] ?? Partitions;
+  const View = key ? Partition : !source ? (view === "audit" && store ? Deeds : OF_ALL[view]) ?? Overview : dataset !== undefined ? Dataset : OF_A_SOURCE[view] ?? Partitions;
   const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
   const further = key || view || dataset !== undefined;
   return h(Box, { id: "partitions-board", p: 4, overflow: "auto", height: "100%" },
     h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
-      h(Heading, { size: "lg" }, source || view in OF_ALL ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
-      !source && (view in OF_ALL ? h(Heading, { size: "md" }, `› ${view}`) : h(To, { to: at({ view: "datasets" }) }, "DATASETS")),
+      h(Heading, { size: "lg" }, source || view in OF_ALL || view === "audit" ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
+      !source && (view in OF_ALL || view === "audit" ? h(Heading, { size: "md" }, `› ${TITLES[view] ?? view}`) : h(To, { to: at({ view: "datasets" }) }, "DATASETS")),
       source && h(Heading, { size: "md" }, "› ", further ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
       source && dataset !== undefined && h(Heading, { size: "md" }, "› ", h(To, { to: at({ store, source, view: "datasets" }) }, "datasets"), ` › ${visible(dataset)}`),
-      source && !key && dataset === undefined && view in OF_A_SOURCE && h(Heading, { size: "md" }, `› ${view}`)),
+      source && !key && dataset === undefined && view in OF_A_SOURCE && h(Heading, { size: "md" }, `› ${TITLES[view] ?? view}`)),
     h(View, { place: { ...place, dag }, go }));
 }
 

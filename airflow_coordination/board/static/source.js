@@ -1,6 +1,7 @@
 // One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
 
 import { read, useLive } from "./api.js";
+import { LatelyDone } from "./owners.js";
 import { Pausing } from "./pausing.js";
 import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
 import { Command, Problem, Rows, To, When, Who, at, h, visible } from "./parts.js";
@@ -36,6 +37,7 @@ function Read({ source: { store, source }, status, narrowed, brief }) {
       h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
     data && data.advice.length > 0 && h(Advice, data),
     data && data.left_to_do > 0 && h(LeftToDo, data),
+    data && h(LatelyDone, here),
     data && h(Accounting, { here }),
     data?.pausing && h(Pausing, { offer: data.pausing, here }));
 }

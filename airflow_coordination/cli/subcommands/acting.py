@@ -24,6 +24,7 @@ from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.acting import TOLD, at_stake, each
 from airflow_coordination.monitoring.counts import foreseen
+from airflow_coordination.monitoring.deeds import new_batch
 from airflow_coordination.monitoring.summaries import summary
 from airflow_coordination.outputs.published import read_overlays
 from airflow_coordination.planning.periods import parse_period
@@ -70,7 +71,8 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
         say("Nothing was changed.")
         return 0
     by, why = args.by or account(), args.why
-    done = _told(partitions, lambda one: coordinator.people.act(action, one.key, by, why, one, **told))
+    batch = new_batch() if len(partitions) > 1 else None
+    done = _told(partitions, lambda one: coordinator.people.act(action, one.key, by, why, one, batch=batch, **told))
     say(f"Done: {action} {done} of {len(partitions)} {about}.")
     if action is Action.RETRACT and done:
         _tell_merged(coordinator, {partition.key for partition in partitions})

@@ -14,6 +14,7 @@ from airflow_coordination.cli.subcommands.acting import age_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.monitoring.counts import counted
+from airflow_coordination.monitoring.deeds import Deed, deeds
 from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.states import by_state
@@ -67,17 +68,29 @@ def _error_row(group: ErrorGroup) -> Row:
 
 
 def print_audit(context: CommandContext, args: Namespace) -> None:
-    """Print what people did to a source and its partitions, oldest first.
+    """Print what people did to a source and its partitions, oldest first; what was done to many at once is one line.
 
     :raises SettingsError: when the age is none.
     """
     coordinator = context.coordinator(args.source, args.partition_prefix)
     found = coordinator.looking.actions()
     since = context.store.now() - age_of(args.since, "--since") if args.since else None
-    told = [each for each in found if _is_meant(each, since, args.by)]
-    print_rows([{name: each[name] for name in ("at", "by", "action", "key", "why")} for each in told], args.output)
+    told = deeds(identifier_of(coordinator), (each for each in found if _is_meant(each, since, args.by)))
+    print_rows([_deed_row(each) for each in told[::-1]], args.output)
     if len(found) == AUDITED and (since is None or found[0]["at"] > since):
         say(f"There may be more. Looked at were the newest {AUDITED}; `history KEY` has all of one partition")
+
+
+def _deed_row(deed: Deed) -> Row:
+    key = deed.keys[0] if deed.keys else ""
+    return {
+        "at": deed.at,
+        "by": deed.by,
+        "action": deed.action,
+        "key": key,
+        "partitions": deed.number or None,
+        "why": deed.why,
+    }
 
 
 def _is_meant(action: dict[str, object], since: object, by: str | None) -> bool:

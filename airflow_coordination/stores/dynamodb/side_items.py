@@ -346,6 +346,7 @@ def _audit(record: Audit, table: Table, now: datetime) -> Iterator[dict[str, Any
         "action": record.action,
         "by": record.by,
         "why": record.why,
+        **({} if record.batch is None else {"batch": record.batch}),
     }
     yield {"Item": whole_item(item)}
 
@@ -355,14 +356,14 @@ def _put_follow_up(record: PutFollowUp, table: Table, now: datetime) -> Iterator
     yield {"Item": whole_item(follow_up_item(record.follow_up, now))}
 
 
-def audit(table: Table, source: str, key: str | None) -> list[dict[str, Any]]:
+def audit(table: Table, source: str, key: str | None, limit: int = AUDITED) -> list[dict[str, Any]]:
     """Return the people's actions on a partition, or the newest of a source, oldest first.
 
     They lie by partition, so that those of a source are all read: for a person, not for each second.
     """
     call, condition = Call("read the audit", key or "", writes=False), Key(SOURCE).eq(belonging(source, AUDIT))
     if key is None:
-        return sorted(_audited(table, call, condition), key=lambda one: one["at"])[-AUDITED:]
+        return sorted(_audited(table, call, condition), key=lambda one: one["at"])[-min(limit, AUDITED) :]
     return _audited(table, call, condition & Key(KEY).between(*parts_between(key)))
 
 
@@ -375,6 +376,7 @@ def _audited(table: Table, call: Call, condition: ConditionBase) -> list[dict[st
             "action": item["action"],
             "by": item["by"],
             "why": item["why"],
+            "batch": item.get("batch"),
         }
         for page in pages
         for item in page
@@ -483,7 +485,7 @@ class Beside(ABC):
         self._ready()
         sums.forget_chunks(self.table, source, dataset)
 
-    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""
         self._ready()
-        return audit(self.table, source, key)
+        return audit(self.table, source, key, limit)

@@ -273,16 +273,16 @@ class SqlReading(ABC):
         given = {"source": source, "branch": branch, "after": after or "", "limit": limit}
         return self._partitions(kept.branch_partitions, given)
 
-    def audit(self, source: str, key: str | None) -> Sequence[dict[str, Any]]:
+    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""
         call = Call("read the audit", key or "", writes=False)
         if key is None:
-            rows = self.ask(call, writes.list_audit_of_source, {"source": source, "limit": AUDITED})[::-1]
+            rows = self.ask(call, writes.list_audit_of_source, {"source": source, "limit": min(limit, AUDITED)})[::-1]
         else:
             rows = self.ask(call, writes.list_audit, {"source": source, "key": key})
         return [
-            {"key": found, "at": moment(at), "action": action, "by": by, "why": why}
-            for found, at, action, by, why in rows
+            {"key": found, "at": moment(at), "action": action, "by": by, "why": why, "batch": batch}
+            for found, at, action, by, why, batch in rows
         ]
 
     def not_used_up(self, source: str) -> dict[str, Any]:

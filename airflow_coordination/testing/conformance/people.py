@@ -198,6 +198,14 @@ class People:
         ]
         assert entries[1]["at"] - entries[0]["at"] == MINUTE
 
+    def test_a_line_of_the_audit_says_of_which_action_on_many_it_is(self, bench: Workbench) -> None:
+        bench.create("a", "b", "c")
+        for key in ("a", "b"):
+            assert bench.store.act(replace(bench.acting(Action.PARK, bench.get(key)), batch="of two")).applied
+        bench.act(Action.PARK, "c")
+        entries = bench.store.audit(bench.source, None)
+        assert {entry["key"]: entry.get("batch") for entry in entries} == {"a": "of two", "b": "of two", "c": None}
+
     def test_a_refused_action_is_not_audited(self, bench: Workbench) -> None:
         bench.create("k")
         seen = bench.get("k")

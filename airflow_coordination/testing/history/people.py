@@ -35,8 +35,10 @@ class RecordedPeople(People):
         *,
         branch: int | None = None,
         out_of_branch: bool = False,
+        batch: str | None = None,
     ) -> Partition:
-        call = lambda: People.act(self, action, key, by, why, seen, branch=branch, out_of_branch=out_of_branch)  # noqa: E731
+        more: dict[str, Any] = {"branch": branch, "out_of_branch": out_of_branch, "batch": batch}
+        call = lambda: People.act(self, action, key, by, why, seen, **more)  # noqa: E731
         given = {"branch": branch} if action is Action.RESET else {}
         return self._noted(Kind(action.value), key, given, call)
 

@@ -48,8 +48,13 @@ def sent(said):
     return content["application/json"]["schema"]["$ref"].rpartition("/")[2]
 
 
+def is_given(parameter):
+    """Return whether a route is asked with a parameter here: where it takes a source, it is asked about that one."""
+    return parameter["required"] or parameter["name"] == "source"
+
+
 ROUTES = [
-    (method.upper(), path, [each["name"] for each in said.get("parameters", ()) if each["required"]], sent(said))
+    (method.upper(), path, [each["name"] for each in said.get("parameters", ()) if is_given(each)], sent(said))
     for path, methods in SCHEMA["paths"].items()
     for method, said in methods.items()
 ]

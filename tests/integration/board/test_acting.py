@@ -198,10 +198,10 @@ def test_what_a_store_that_stops_answering_leaves_undone_is_said(parked, post, t
     meant = tried(keys=KEYS[:3])["meant"]
     do = People.act
 
-    def then_gone(people, action, key, *given):
+    def then_gone(people, action, key, *given, **named):
         if key == KEYS[1]:
             raise error
-        return do(people, action, key, *given)
+        return do(people, action, key, *given, **named)
 
     monkeypatch.setattr(People, "act", then_gone)
     answer = post("", action="reopen", why="w", meant=meant)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-NO_ENDS = tuple(f"ALTER TABLE coordination_sources DROP COLUMN pause_until{of}" for of in ("", "_op"))
+NO_BATCHES = ("DROP INDEX coordination_audit_newest", "ALTER TABLE coordination_audit DROP COLUMN batch")
+"""Schema 15."""
+NO_ENDS = (
+    *NO_BATCHES,
+    *(f"ALTER TABLE coordination_sources DROP COLUMN pause_until{of}" for of in ("", "_op")),
+)
 """Schema 14."""
 NO_BRANCHES = (
     *NO_ENDS,

@@ -23,6 +23,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
 )
 from airflow_coordination.outputs.manifests import DataFile, Manifest
+from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.schema import SCHEMA_VERSION
 from airflow_coordination.testing.clock import FakeClock
@@ -203,6 +204,18 @@ def test_x12_a_pause_of_either_holds_the_other_back(one: SourceCoordinator, old:
         == sorted(old.does("actions"))
         == done
     )
+
+
+def test_the_version_before_leaves_a_line_of_the_audit_in_no_batch(one: SourceCoordinator, old: Old) -> None:
+    one.create_partitions(["a", "b", "c"])
+    for key in ("a", "b"):
+        one.people.act(Action.PARK, key, "ana", "bad", batch="of two")
+    old.does("reset", "a")
+    assert old.does("partition", "a")["status"] == "UNASSIGNED"
+    lines = one.looking.actions()
+    assert {(line["key"], line["action"]): line["batch"] for line in lines} == {
+        ("a", "park"): "of two", ("b", "park"): "of two", ("a", "reset"): None,
+    }  # fmt: skip
 
 
 def test_x12_the_version_before_knows_of_no_end(one: SourceCoordinator, old: Old, url: str) -> None:

@@ -20,7 +20,7 @@ MUTANTS = (
     Mutant(
         "filter forgets the error",
         _SELECTION,
-        "found = list(filter(chosen.finds, page))\n        matching",
+        "found = [each for each in page if chosen.finds(each, now)]\n        matching",
         "found = list(page)\n        matching",
         "people: partitions that nobody meant are reopened, reset or retracted",
         _selected("test_only_what_the_filter_finds_is_acted_on"),
@@ -44,8 +44,8 @@ MUTANTS = (
     Mutant(
         "action on what has moved since it was counted",
         _ACTING,
-        "coordinator.people.act(action, one.key, by, why, one, **told)",
-        "coordinator.people.act(action, one.key, by, why, **told)",
+        "coordinator.people.act(action, one.key, by, why, one, batch=batch, **told)",
+        "coordinator.people.act(action, one.key, by, why, batch=batch, **told)",
         "people: an action falls on a partition that is not any more what the person saw",
         _selected("test_what_moved_since_it_was_counted_is_refused_and_the_rest_is_done"),
     ),

@@ -316,8 +316,8 @@ MUTANTS = (
     Mutant(
         "PostgreSQL: audited though refused",
         _RECORDS,
-        ':by, :why, :op {"FROM done" if inside else ""}',
-        ":by, :why, :op",
+        'CAST(:batch AS TEXT)\n        {"FROM done" if inside else ""}',
+        "CAST(:batch AS TEXT)",
         "people's actions: the audit tells of one that was not carried out",
         kit("test_e17_s2_one_of_many_people_acts_on_what_they_all_saw"),
     ),

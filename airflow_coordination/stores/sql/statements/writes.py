@@ -291,8 +291,9 @@ def _empty_heads(dialect: Dialect, *, inside: bool) -> str:
 
 
 def _audit(dialect: Dialect, *, inside: bool) -> str:
-    return f"""INSERT INTO {AUDIT} (source_identifier, source_partition_key, at, action, acted_by, why, op)
-        SELECT :source, :key, {dialect.now}, :action, :by, :why, :op {"FROM done" if inside else ""}"""
+    return f"""INSERT INTO {AUDIT} (source_identifier, source_partition_key, at, action, acted_by, why, op, batch)
+        SELECT :source, :key, {dialect.now}, :action, :by, :why, :op, CAST(:batch AS TEXT)
+        {"FROM done" if inside else ""}"""
 
 
 def _put_follow_up(dialect: Dialect, *, inside: bool) -> str:
@@ -334,13 +335,13 @@ def one(dialect: Dialect, *, kind: type) -> str:
 
 def list_audit(_: Dialect) -> str:
     """Return the statement that lists a partition's actions, oldest first."""
-    return f"""SELECT source_partition_key, at, action, acted_by, why FROM {AUDIT}
+    return f"""SELECT source_partition_key, at, action, acted_by, why, batch FROM {AUDIT}
         WHERE source_identifier = :source AND source_partition_key = :key ORDER BY number"""
 
 
 def list_audit_of_source(_: Dialect) -> str:
     """Return the statement that lists what people did to a source and all of its partitions, newest first."""
-    return f"""SELECT source_partition_key, at, action, acted_by, why FROM {AUDIT}
+    return f"""SELECT source_partition_key, at, action, acted_by, why, batch FROM {AUDIT}
         WHERE source_identifier = :source ORDER BY number DESC LIMIT :limit"""
 
 

@@ -1,0 +1,110 @@
+"""What people did: one line for what was done to many at once, told to those only who may see its source."""
+
+from __future__ import annotations
+
+import pytest
+
+from airflow_coordination.board import deeds
+from airflow_coordination.leases import SourceCoordinator
+from tests.integration.board.conftest import OPEN_DAG, OURS, TEAM_DAG
+
+HERE = {"store": "coordination_default", "source": "flights|PARTITION"}
+NIGHT = [f"k{number:02}" for number in range(40)]
+
+
+@pytest.fixture
+def ask(client, token):
+    def ask(role="viewer", teams=("ours",), **given):
+        headers = {"Authorization": f"Bearer {token(role, list(teams))}"}
+        return client.get("/api/v1/audit", params={"store": HERE["store"], **given}, headers=headers)
+
+    return ask
+
+
+@pytest.fixture
+def acted(flights, client, token):
+    """Forty are parked on the board in two requests, one by ana; the source is paused; another DAG's is, too."""
+    flights.create_partitions(NIGHT)
+    headers = {"Authorization": f"Bearer {token('user', ['ours'])}", **OURS}
+    for some in (NIGHT[:25], NIGHT[25:]):
+        tried = client.post("/api/v1/actions/dry-run", json={**HERE, "action": "park", "keys": some}, headers=headers)
+        body = {**HERE, "action": "park", "why": "bad files", "batch": "b", "meant": tried.json()["meant"]}
+        assert client.post("/api/v1/actions", json=body, headers=headers).json()["done"] == len(some)
+    flights.people.park("a-secret-key", "ana", "b")
+    flights.pausing.pause("carla", "rates", None)
+    other = SourceCoordinator(flights.store, "open", "somebody")
+    other.supplying.register(dag_id=OPEN_DAG)
+    other.pausing.pause("bo", "<script>", None)
+    return flights
+
+
+def told(page):
+    return [(each["by"], each["action"], each["number"], each["name"]) for each in page["deeds"]]
+
+
+def test_what_was_done_to_many_at_once_is_one_line(acted, ask):
+    page = ask(source=HERE["source"]).json()
+    [carla, ana, many] = page["deeds"]
+    assert (carla["by"], carla["action"], carla["number"], carla["keys"]) == ("carla", "pause", 0, [])
+    assert (ana["by"], ana["number"], ana["keys"], ana["why"]) == ("ana", 1, ["a-secret-key"], "b")
+    assert (many["action"], many["number"], many["keys"], many["why"]) == ("park", 40, NIGHT[:5], "bad files")
+    assert many["since"] <= many["at"] <= ana["at"]
+    assert page["typed"].endswith("audit flights")
+    assert [each["by"] for each in ask(source=HERE["source"], by="ana").json()["deeds"]] == ["ana"]
+    assert ask(source=HERE["source"], since=carla["at"]).json()["deeds"] == [carla]
+
+
+def test_pages_have_each_line_once(acted, ask):
+    whole, found, after = ask(source=HERE["source"]).json()["deeds"], [], 0
+    while after is not None:
+        page = ask(source=HERE["source"], limit=1, after=after).json()
+        found, after = found + page["deeds"], page["after"]
+    assert found == whole
+
+
+def test_of_all_sources_those_are_told_that_one_sees(acted, ask):
+    assert {name for *_, name in told(ask().json())} == {"flights", "open"}
+    theirs = ask(teams=["theirs"])
+    assert told(theirs.json()) == [("bo", "pause", 0, "open")]
+    assert "a-secret-key" not in theirs.text
+    assert "carla" not in theirs.text
+    assert ask(teams=["theirs"], source=HERE["source"]).status_code == 404
+
+
+def test_of_many_sources_it_is_said_in_how_many_was_looked(acted, ask, monkeypatch):
+    monkeypatch.setattr(deeds, "SOURCES", 1)
+    page = ask().json()
+    assert (page["sources"], page["all_sources"]) == (1, False)
+
+
+@pytest.mark.parametrize("given", [{"since": "yesterday"}, {"after": -1}, {"limit": 0}, {"after": 10**9}])
+def test_what_cannot_be_is_refused_by_its_name(acted, ask, given):
+    answer = ask(**given)
+    assert answer.status_code == 422
+    assert next(iter(given)) in answer.text
+
+
+def test_a_time_without_a_zone_is_refused(acted, ask):
+    answer = ask(since="2026-01-01T00:00:00")
+    assert answer.status_code == 422
+    assert "since" in answer.text
+
+
+@pytest.mark.parametrize("where", [{"store": "elsewhere"}, {"source": "nope|PARTITION"}, {"source": "\x00"}])
+def test_what_is_not_there_is_not_found(acted, ask, where):
+    assert ask(**where).status_code == 404
+
+
+def test_a_store_of_before_has_a_line_for_each(acted, ask, monkeypatch):
+    """One from elsewhere knows neither marks nor a limit."""
+    kind = type(acted.store)
+    audit = kind.audit
+
+    def before(store, source, key):
+        return [
+            {name: line[name] for name in ("key", "at", "action", "by", "why")} for line in audit(store, source, key)
+        ]
+
+    monkeypatch.setattr(kind, "audit", before)
+    assert len(ask(source=HERE["source"]).json()["deeds"]) == 42
+    assert TEAM_DAG not in ask().text
