@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 _MERMAID: Final = "assets/javascripts/mermaid.min.js"
+_NOWHERE: Final = "https://documentation.example"
+"""Stands in the rules where whoever serves the pages puts their address."""
 DOCS: Final = "docs"
 BUILT: Final = ROOT / ".work" / "docs"
 """Where ``scripts/docs_build.py`` has written the pages that are not kept."""
@@ -93,6 +95,10 @@ def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Let the addresses that pages had lead on to where they are."""
+    """Let the addresses that pages had lead on to where they are, and alerts to the pages of this site."""
+    root = Path(config.site_dir)
     for path, page in stubs().items():
-        (Path(config.site_dir) / path).write_text(page)
+        (root / path).write_text(page)
+    if config.site_url:
+        rules = root / "operate" / "alert-rules.yaml"
+        rules.write_text(rules.read_text().replace(f"{_NOWHERE}/", config.site_url))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from airflow_coordination.board.plugin import ROUTES
 from airflow_coordination.cli.standalone import parser
 from airflow_coordination.cli.subcommands.metrics import FAMILIES, OLD_PARTITIONS, PREFIX, SOURCE, STATE, STATES
 from airflow_coordination.protocol.metrics import Gauge, Metric, full_name
@@ -28,10 +29,11 @@ RULES = [rule for group in GROUPS for rule in group["rules"]]
 [MAPPING] = yaml.safe_load((OPERATE / "statsd-mapping.yaml").read_text())["mappings"]
 BOARD = json.loads((OPERATE / "grafana-dashboard.json").read_text())
 
+PLACE = "https://documentation.example"
 NOT_OURS = {"node_textfile_mtime_seconds"}
 """node_exporter, textfile collector."""
 WORDS = {"and", "or", "unless", "by", "on", "ignoring", "without", "bool", "offset"}
-FUNCTIONS = {"absent", "avg", "count", "delta", "increase", "max", "min", "rate", "sum", "time"}
+FUNCTIONS = {"absent", "avg", "count", "delta", "increase", "max", "max_over_time", "min", "rate", "sum", "time"}
 DURATION = re.compile(r"(\d+(ms|[smhdwy]))+")
 
 
@@ -107,7 +109,7 @@ def test_rules_have_what_prometheus_requires():
         assert re.fullmatch(r"[A-Z][A-Za-z]+", rule["alert"])
         assert DURATION.fullmatch(rule.get("for", "1m"))
         assert rule["labels"]["severity"] in {"warning", "critical"}
-        assert set(rule["annotations"]) == {"summary", "runbook"}
+        assert set(rule["annotations"]) == {"summary", "runbook", "runbook_url"}
 
 
 def test_every_rule_has_a_runbook_that_names_it_and_the_reverse():
@@ -115,6 +117,27 @@ def test_every_rule_has_a_runbook_that_names_it_and_the_reverse():
     heads = {page: page.read_text().partition("**It means")[0] for page in RUNBOOKS}
     named = [(page, alert) for page, head in heads.items() for alert in re.findall(r"`(Coordination\w+)`", head)]
     assert sorted((str(page.relative_to(ROOT)), alert) for page, alert in named) == wanted
+
+
+def test_a_runbook_has_an_address_that_alert_managers_show():
+    """Where the pages are served is filled in by who serves them."""
+    for rule in RULES:
+        path = rule["annotations"]["runbook"].removeprefix("docs/").removesuffix(".md")
+        assert rule["annotations"]["runbook_url"] == f"{PLACE}/{path}.html"
+    assert PLACE in ALERTS_PAGE
+
+
+def test_the_dashboard_leads_to_the_board():
+    [link] = BOARD["links"]
+    assert link["url"] == f"${{airflow}}/plugin/{ROUTES['nav']}"
+    [airflow] = [each for each in BOARD["templating"]["list"] if each["name"] == "airflow"]
+    assert airflow["type"] == "textbox"
+
+
+def test_the_dashboard_shows_what_there_are_alerts_for():
+    shown = {name for panel in BOARD["panels"] for target in panel["targets"] for name in metrics_of(target["expr"])}
+    told = {name for rule in RULES for name in metrics_of(rule["expr"])}
+    assert {name for name in told if name.startswith("coordination_")} <= shown
 
 
 def test_the_page_of_alerts_lists_each_once():

@@ -15,6 +15,7 @@ from airflow_coordination.cli.subcommands.looking import chosen
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.counts import Counts, foreseen
 from airflow_coordination.monitoring.owners import MOST_HELD, held_for
+from airflow_coordination.monitoring.throughput import lately
 from airflow_coordination.protocol.metrics import Gauge, gauged
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 from airflow_coordination.values.names import identifier_of
@@ -85,7 +86,13 @@ OLDEST_HELD: Final = Family(
     "coordination_oldest_held_seconds",
     f"For how long the longest of the running leases has been held, 0 if there is none; the first {MOST_HELD:,} count.",
 )
-FAMILIES: Final = (UP, PARTITIONS, OLD_PARTITIONS, OVERDUE, OLDEST, OLDEST_HELD, PAUSED, BRAKED)
+MOST_ENDED: Final = 500
+"""So many ended tenures of each source are read: a look costs the same however much is done."""
+ROWS: Final = Family(
+    "coordination_rows_last_hour",
+    f"Rows published in the last hour, by the {MOST_ENDED} tenures that ended last; absent where no history is kept.",
+)
+FAMILIES: Final = (UP, PARTITIONS, OLD_PARTITIONS, OVERDUE, OLDEST, OLDEST_HELD, PAUSED, BRAKED, ROWS)
 STATES: Final = Counts.__slots__
 """The values of the label ``state``. Each partition is in one of them."""
 OLD_STATES: Final = {
@@ -150,8 +157,17 @@ def _looked(context: CommandContext, args: Namespace, more: Labels) -> Mapping[F
         samples[OLDEST_HELD].append((labels, _oldest_held(coordinator, seen)))
         samples[PAUSED].append((labels, seen[Gauge.PAUSED]))
         samples[BRAKED].append((labels, seen[Gauge.BRAKED]))
+        samples[ROWS] += [(labels, rows) for rows in _rows_lately(coordinator)]
     samples[UP].append((more, 1))
     return samples
+
+
+def _rows_lately(coordinator: SourceCoordinator) -> Iterable[int]:
+    """Yield how many rows were published in the last hour, if anybody knows."""
+    now = coordinator.store.now()
+    known = lately(coordinator, now, MOST_ENDED)
+    if known is not None:
+        yield sum(each.rows for each in known.past if now - each.ended_at <= timedelta(hours=1))
 
 
 def _oldest_held(coordinator: SourceCoordinator, seen: Mapping[Gauge, int]) -> int:

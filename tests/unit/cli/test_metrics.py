@@ -10,6 +10,7 @@ from airflow_coordination.cli.subcommands.metrics import FAMILIES, OLD_STATES, S
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
+from airflow_coordination.values.blocks import Block
 
 LINE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>(?:[a-z_]+="(?:[^"\\\n]|\\[\\"n])*",?)*)\})? (?P<value>\d+)')
 LABEL = re.compile(r'([a-z_]+)="((?:[^"\\\n]|\\[\\"n])*)"')
@@ -86,7 +87,7 @@ def test_every_state_of_every_source_has_a_line(source, cli):
         assert tuple(seen["coordination_source_partitions", name, "", state] for state in STATES) == expected
         assert seen["coordination_overdue_partitions", name, ""] == 0
     assert {name for name, *_ in seen} == {family.name for family in FAMILIES}
-    assert len(seen) == 1 + 2 * (len(STATES) + len(OLD_STATES) + 5)
+    assert len(seen) == 1 + 2 * (len(STATES) + len(OLD_STATES) + 6)
 
 
 def test_b7_what_an_owner_has_lost_is_expired_and_not_claimable(cli, monkeypatch, url):
@@ -143,6 +144,22 @@ def test_b5_the_oldest_lease_that_is_held_and_what_is_blocked(tmp_path, cli, mon
     seen = parsed(cli()[1])
     assert seen["coordination_oldest_held_seconds", "flights", ""] == 9_000
     assert seen["coordination_source_partitions", "flights", "", "blocked"] == 1
+
+
+def test_rows_of_the_last_hour(cli, monkeypatch, url):
+    clock = FakeClock()
+    store = open_store(url, clock=clock)
+    store.setup()
+    flights = SourceCoordinator(store, "flights", "test", clock=clock)
+    flights.create_partitions(["a", "b", "c"])
+    monkeypatch.setattr("airflow_coordination.cli.standalone.open_store", lambda _: store)
+    for key, rows in (("a", 7), ("b", 30), ("c", 400)):
+        flights.complete(flights.acquire_partition(key), [Block("clean", f"/{key}", key, rows)])
+        clock.advance(timedelta(minutes=25))
+    assert parsed(cli()[1])["coordination_rows_last_hour", "flights", ""] == 430
+    without = open_store(f"{url}?history_retention=off", clock=clock)
+    monkeypatch.setattr("airflow_coordination.cli.standalone.open_store", lambda _: without)
+    assert ("coordination_rows_last_hour", "flights", "") not in parsed(cli()[1])
 
 
 def test_one_source_of_one_prefix(source, cli):
