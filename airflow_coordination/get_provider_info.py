@@ -147,7 +147,10 @@ def get_provider_info() -> dict[str, Any]:
         "triggers": _modules("triggers", "claimable", "dataset", "partitions"),
         "hooks": _modules("hooks", "coordination"),
         "connection-types": [_CONNECTION_TYPE],
-        "extra-links": ["airflow_coordination.links.spark_ui.SparkUILink"],
+        "extra-links": [
+            "airflow_coordination.links.partitions.PartitionsLink",
+            "airflow_coordination.links.spark_ui.SparkUILink",
+        ],
         "cli": ["airflow_coordination.cli.airflow_commands.get_cli_commands"],
         "config": {
             "coordination": {

@@ -12,6 +12,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.handover import HandOver
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.links.partitions import PartitionsLink
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.operators.leased_operator import LeasedOperator
 from airflow_coordination.submission.arguments import warn_of_run_dates
@@ -43,7 +44,7 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
     """
 
     template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, *LeasedOperator.lease_fields)
-    operator_extra_links = (SparkUILink(),)
+    operator_extra_links = (PartitionsLink(), SparkUILink())
     ui_color = "#e8f0fe"
 
     def __init__(self, *, complete_on_success: bool = False, **kwargs: Any) -> None:

@@ -7,7 +7,8 @@ line holds ``event`` and its facts:
 * ``began``: ``key``, ``fence``, ``owner``; from here on the driver renews
 * ``saved``: ``key``, ``fence``, ``blocks`` (how many went with it), ``progress`` (a short text)
 * ``refused``: ``message``, and ``key`` and ``fence`` where a tenure had begun
-* ``ended``: ``key``, ``fence``, ``message``, ``outcome``: a value of :class:`~.leases.status.Outcome`
+* ``ended``: ``key``, ``fence``, ``message``, ``outcome``: a value of :class:`~.leases.status.Outcome`;
+  ``rows`` where it has published some
 * ``metrics``: ``counts`` by full name, since the line before
 * ``gauges``: ``gauges`` by full name, as they are now
 """

@@ -352,8 +352,11 @@ class _Tenure:
             self._driver.on_stuck(self._over)
 
     def _ended(self, ended: Ended) -> Ended:
-        cut = {"cut": True} if ended.cut else {}
-        self._tell("ended", outcome=str(ended.outcome), message=ended.message, **cut)
+        more: dict[str, Any] = {"cut": True} if ended.cut else {}
+        rows = sum(each.rows for each in self._seen.manifests)
+        if rows and ended.outcome in (Outcome.COMPLETED, Outcome.CLOSED):
+            more["rows"] = rows
+        self._tell("ended", outcome=str(ended.outcome), message=ended.message, **more)
         return ended
 
     def _tell(self, event: str, **facts: Any) -> None:

@@ -123,7 +123,7 @@ _FACTS: Final[Mapping[str, _Facts]] = {
     "began": {**_TENURE, "owner": _text, "branch": _count},
     "saved": {**_TENURE, "blocks": _count, "progress": _text},
     "refused": {**_TENURE, "message": _text},
-    "ended": {**_TENURE, "outcome": _outcome, "message": _text},
+    "ended": {**_TENURE, "outcome": _outcome, "message": _text, "rows": _count},
     "metrics": {"counts": _counts},
     "gauges": {"gauges": _counts},
 }
@@ -191,7 +191,7 @@ class DriverReports:
         if event == "refused" and "key" not in report:
             self._watch.problem = report["message"]
         if event == "ended":
-            self._watch.tenures.ended(report["key"], report["outcome"])
+            self._watch.tenures.ended(report["key"], report["outcome"], rows=report.get("rows", 0))
         for name, count in report.get("counts", {}).items():
             self._count(name, count)
         for name, value in report.get("gauges", {}).items():

@@ -59,7 +59,8 @@ class InProcessReports:
             if event == "began":
                 self._begin(facts["key"], Fence.parse(facts["fence"]), facts.get("branch"))
             elif event == "ended" and self.tenures.open.get(facts["key"]) == Fence.parse(facts["fence"]):
-                self.tenures.ended(facts["key"], Outcome(facts["outcome"]), cut=facts.get("cut", False))
+                how = Outcome(facts["outcome"])
+                self.tenures.ended(facts["key"], how, cut=facts.get("cut", False), rows=facts.get("rows", 0))
 
     def conclude(self, coordinator: SourceCoordinator, stop: BaseException | None) -> None:
         """Tell Airflow how the tenures ended; raise what the first that did not end well deserves.

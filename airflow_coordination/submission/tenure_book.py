@@ -52,6 +52,7 @@ class TenureBook:
         self._done: list[tuple[str, int | None]] = []
         self._branches: dict[tuple[str, Fence], int] = {}
         self._outcomes: Counter[Outcome] = Counter()
+        self._rows = 0
         self.current = (key, fence)
         """The newest tenure."""
 
@@ -65,9 +66,10 @@ class TenureBook:
         if branch is not None:
             self._branches[key, fence] = branch
 
-    def ended(self, key: str, outcome: Outcome, *, cut: bool = False) -> None:
+    def ended(self, key: str, outcome: Outcome, *, cut: bool = False, rows: int = 0) -> None:
         """Note how a tenure ended.
 
+        :param rows: so many it has published, as its driver says.
         :param cut: its work was cut short because the store was not heard in time; its function decided nothing.
         """
         fence = self._open.pop(key, None)
@@ -78,6 +80,7 @@ class TenureBook:
         if outcome in (Outcome.COMPLETED, Outcome.CLOSED):
             self._failed.pop(key, None)  # an earlier tenure of this drain may have failed on it
             self._done.append((key, branch))
+            self._rows += rows
         elif cut and outcome is Outcome.GIVEN_UP:
             self._failed[key] = fence
             self._cut.add(fence)
@@ -122,16 +125,18 @@ class TenureBook:
 
     @property
     def label(self) -> str:
-        """The label in the grid in the end: what failed first, before what went well."""
+        """What the task did, in the grid and on its page in the end: what failed first, before what went well."""
         if self._failed and (self._done or len(self._failed) > 1):
             return f"{next(iter(self._failed))} failed"
         if self._failed:
             return next(iter(self._failed))
-        return self.current[0] if len(self._done) < 2 else f"{len(self._done)} partitions"
+        done = self.current[0] if len(self._done) < 2 else f"{len(self._done):,} partitions"
+        return f"{done}: {self._rows:,} rows" if self._rows else done
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers and the first partitions, as JSON values of bounded size."""
         counts = {
             str(outcome).replace(" ", "_"): self._outcomes[outcome] for outcome in Outcome if self._outcomes[outcome]
         }
-        return {**counts, "partitions": list(self.done[:NAMED]), "more": max(0, len(self._done) - NAMED)}
+        rows = {"rows": self._rows} if self._rows else {}
+        return {**counts, **rows, "partitions": list(self.done[:NAMED]), "more": max(0, len(self._done) - NAMED)}

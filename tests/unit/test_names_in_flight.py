@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from airflow_coordination.leases import Fence
+from airflow_coordination.links.partitions import PartitionsLink
 from airflow_coordination.links.spark_ui import SparkUILink
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
 from airflow_coordination.monitoring.waiting.idleness import Idleness
@@ -24,6 +25,7 @@ from airflow_coordination.triggers import ClaimablePartitionsTrigger, DatasetTri
 PATHS = {
     PartitionsTrigger: "triggers.partitions",
     ClaimablePartitionsTrigger: "triggers.claimable",
+    PartitionsLink: "links.partitions",
     SparkUILink: "links.spark_ui",
     CreatePartitionsOperator: "operators.create_partitions",
     LeasedPySparkOperator: "operators.pyspark",

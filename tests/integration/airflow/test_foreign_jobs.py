@@ -6,6 +6,7 @@ The stand-in is a real process that runs the application with Python, so that no
 import json
 import re
 from datetime import timedelta
+from urllib.parse import quote
 
 import pytest
 import structlog
@@ -14,6 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
+from airflow_coordination.board.plugin import ROUTES
 from airflow_coordination.leases import Outcome, PartitionStatus, SourceCoordinator
 from airflow_coordination.operators import LeasedSparkSubmitOperator
 from airflow_coordination.protocol.metrics import CountingMetrics
@@ -340,6 +342,14 @@ def test_the_link_to_the_spark_ui_is_there_as_soon_as_the_driver_reports_it(proc
         complete_on_success=True,
     )
     assert ti.xcom_pull(task_ids="process", map_indexes=0, key="coordination_spark_ui") == "http://driver:4040"
+
+
+def test_the_task_s_page_leads_to_its_partitions(process, flights):
+    """It is the tab of this very task instance."""
+    ti = process("print('hello')", complete_on_success=True)
+    link = ti.xcom_pull(task_ids="process", map_indexes=0, key="coordination_partitions")
+    run = quote(ti.run_id, safe="")
+    assert link.endswith(f"/dags/{ti.dag_id}/runs/{run}/tasks/process/mapped/0/plugin/{ROUTES['task_instance']}")
 
 
 def test_b3_a_line_that_looks_like_a_report_is_data(process, flights, monkeypatch):

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from airflow_coordination.leases import Fence, Outcome
 from airflow_coordination.submission.tenure_book import NAMED, TenureBook
 
@@ -42,7 +44,7 @@ def test_a_summary_is_bounded_json():
     assert tenures.summary()["more"] == 5_000 - NAMED
     assert len(json.dumps(tenures.summary())) < 400
     assert tenures.summary()["completed"] == 5_000
-    assert tenures.label == "5000 partitions"
+    assert tenures.label == "5,000 partitions"
 
 
 def test_the_end_of_a_tenure_that_is_not_open_changes_nothing():
@@ -54,9 +56,32 @@ def test_the_end_of_a_tenure_that_is_not_open_changes_nothing():
 
 def test_a5_the_label_names_what_failed_first():
     """A5: a drain that failed showed how many were completed, and the failed one nowhere."""
-    tenures = TenureBook("a", Fence(1, "n"))
+    tenures = TenureBook("a", fence(1))
     tenures.ended("a", Outcome.COMPLETED)
     for key, outcome in (("b", Outcome.FAILED), ("c", Outcome.FAILED), ("d", Outcome.COMPLETED)):
         tenures.began(key, Fence(1, "n"))
         tenures.ended(key, outcome)
     assert tenures.label == "b failed"
+
+
+@pytest.mark.parametrize(
+    ("done", "label"),
+    [
+        ([("a", 0)], "a"),
+        ([("a", 1204)], "a: 1,204 rows"),
+        ([("a", 1000), ("b", 0), ("c", 5)], "3 partitions: 1,005 rows"),
+    ],
+)
+def test_the_label_says_in_one_line_what_the_task_did(done, label):
+    tenures = TenureBook(done[0][0], fence(1))
+    for token, (key, rows) in enumerate(done, 1):
+        tenures.began(key, fence(token))
+        tenures.ended(key, Outcome.COMPLETED, rows=rows)
+    assert tenures.label == label
+    assert tenures.summary().get("rows", 0) == sum(rows for _, rows in done)
+
+
+def test_rows_of_what_failed_do_not_count():
+    tenures = TenureBook("a", Fence(1, "n"))
+    tenures.ended("a", Outcome.FAILED, rows=7)
+    assert (tenures.label, "rows" in tenures.summary()) == ("a", False)
