@@ -28,7 +28,7 @@ class PartitionsLink(BaseOperatorLink):
 
     def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
         """Return the address, without a host where ``[api] base_url`` is not set; Airflow asks at the task's end."""
-        mapped = ("mapped", str(ti_key.map_index)) if ti_key.map_index is not None and ti_key.map_index >= 0 else ()
+        mapped = ("mapped", str(ti_key.map_index)) if ti_key.map_index >= 0 else ()
         parts = ("dags", ti_key.dag_id, "runs", ti_key.run_id, "tasks", ti_key.task_id, *mapped)
         path = "/".join(quote(part, safe="") for part in (*parts, "plugin", TAB))
         return f"{conf.get('api', 'base_url', fallback='/').rstrip('/')}/{path}"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Final
 
+from airflow_coordination.leases.explaining.wording import counted
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.values.fence import Fence, Owner
 from airflow_coordination.values.status import Outcome, PartitionStatus
@@ -131,7 +132,7 @@ class TenureBook:
         if self._failed:
             return next(iter(self._failed))
         done = self.current[0] if len(self._done) < 2 else f"{len(self._done):,} partitions"
-        return f"{done}: {self._rows:,} rows" if self._rows else done
+        return f"{done}: {counted(self._rows, 'row')}" if self._rows else done
 
     def summary(self) -> dict[str, Any]:
         """Return the numbers and the first partitions, as JSON values of bounded size."""

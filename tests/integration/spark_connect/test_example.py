@@ -19,4 +19,4 @@ def test_the_example_counts_the_primes_of_every_range(connection, store_url, run
         for row in read_completed(session, store=store_url, source="primes", dataset="primes").collect()
     }
     assert found == {"1000-1999": 135, "2000-2999": 127, "3000-3999": 120}
-    assert labels == set(found)
+    assert labels == {f"{numbers}: 1 row" for numbers in found}

@@ -77,8 +77,9 @@ def interrupted_by(act):
 def test_each_task_publishes_its_own_partition(process, coordinator, store_url, session):
     found = process(publish, hints=["a", "b"])
     assert {ti.state for ti in found.values()} == {"success"}
-    assert {index: ti.rendered_map_index for index, ti in found.items()} == {0: "a", 1: "b"}
-    assert found[0].xcom_pull(task_ids="process", map_indexes=0) == {"completed": 1, "partitions": ["a"], "more": 0}
+    assert {index: ti.rendered_map_index for index, ti in found.items()} == {0: "a: 10 rows", 1: "b: 10 rows"}
+    told = {"completed": 1, "rows": 10, "partitions": ["a"], "more": 0}
+    assert found[0].xcom_pull(task_ids="process", map_indexes=0) == told
     rows = read_completed(session, store=store_url, source="numbers", dataset="squares").collect()
     assert sorted((row.key, row.n) for row in rows) == sorted((key, n * n) for key in "ab" for n in range(10))
     assert coordinator.counts()[PartitionStatus.COMPLETED] == 2
