@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain, repeat
+from itertools import accumulate, chain, repeat
 from typing import Any, Final, NoReturn
 
 from airflow_coordination.values.input_errors import InvalidInputError, PayloadError, ProgressStateError
 
-_TOKENS = re.compile(r'"(?:[^"\\]|\\.)*+"?|[\[{]|[\]}]', re.DOTALL)
+_STRINGS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_NO_BRACKETS: Final = re.compile(r"[^\[\]{}]++")
+_STEPS: Final = {"[": 1, "{": 1, "]": -1, "}": -1}
 
 
 def parse(text: str | bytes, *, max_bytes: int, max_depth: int) -> Any:
@@ -31,14 +33,9 @@ def parse(text: str | bytes, *, max_bytes: int, max_depth: int) -> Any:
 def _check_depth(text: str, limit: int) -> None:
     if text.count("[") + text.count("{") <= limit:
         return
-    depth = 0
-    for token in _TOKENS.finditer(text):
-        if token[0] in "[{":
-            depth += 1
-        elif token[0] in "]}":
-            depth -= 1
-        if depth > limit:
-            raise ValueError(f"nested deeper than {limit} levels")
+    brackets = _NO_BRACKETS.sub("", _STRINGS.sub("", text))
+    if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > limit:
+        raise ValueError(f"nested deeper than {limit} levels")
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

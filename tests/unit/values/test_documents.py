@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from airflow_coordination.testing.conformance.creation import HOSTILE_DOCUMENTS
 from airflow_coordination.values import documents
@@ -156,6 +158,32 @@ def test_b8_brackets_in_text_are_no_levels() -> None:
     """B8: the look at the depth knows what a string is, however it is escaped."""
     state = {"a": "[" * 100, 'b"[\\': ['\\"' + "{" * 100, "\\", "x\n["], "c": ["}" * 100] * 3}
     assert decode_progress(encode_progress(state)) == state
+
+
+def depth_of(text: str) -> int:
+    """Return how deep a text goes, a character at a time."""
+    deepest = depth = place = 0
+    in_string = False
+    while place < len(text):
+        character = text[place]
+        place += 2 if in_string and character == "\\" else 1
+        if character == '"':
+            in_string = not in_string
+        elif not in_string:
+            depth += (character in "[{") - (character in "]}")
+            deepest = max(deepest, depth)
+    return deepest
+
+
+@given(st.text('[{]}"\\,:a\n', max_size=30))
+def test_b8_whatever_the_text_its_depth_is_that_of_its_brackets(text: str) -> None:
+    for limit in range(4):
+        refused = False
+        try:
+            documents.parse(text, max_bytes=99, max_depth=limit)
+        except ValueError as error:
+            refused = str(error) == f"nested deeper than {limit} levels"
+        assert refused is (depth_of(text) > limit)
 
 
 def twice_as_wide(levels: int) -> list[Any]:
