@@ -5,6 +5,17 @@ from __future__ import annotations
 import pytest
 
 from tests.matrix.airflow_names import FOUND, keep, known, taken
+from tests.matrix.cells import CELLS
+from tests.matrix.steps import beyond
+
+OF = {cell.airflow.version: cell.name for cell in CELLS if cell.airflow is not None}
+"""The last cell of each version."""
+
+
+@pytest.mark.parametrize("version", OF)
+def test_what_is_taken_from_airflow_was_found_in_each_version_that_is_tried(version):
+    unknown = taken(beyond=beyond(version)).keys() - known().get(version, set())
+    assert not unknown, f"nobody has looked for these in Airflow {version}: make matrix CELL={OF[version]}"
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from tests.matrix import __main__ as program
 from tests.matrix import steps
 from tests.matrix.cells import CELLS, named
 from tests.matrix.making import CannotBeHadError, _ran, interpreter
-from tests.matrix.results import MADE, Run, commit_of, green, note, read
+from tests.matrix.results import MADE, Run, _verdict, commit_of, green, note, read
 from tests.matrix.steps import told
 
 SAYS = re.compile(r"^Green on commit `(?P<commit>[0-9a-f]{12})`: (?P<cells>.*)\.$", re.M)
@@ -46,6 +47,46 @@ def test_a_run_takes_the_place_of_the_one_before(tmp_path):
         note(run, file)
     assert read(file) == [*RUNS[1:], replace(RUNS[0], commit="b" * 40)]
     assert commit_of(read(file)) == "b" * 40
+
+
+def test_a_cell_that_was_green_on_another_commit_says_on_which():
+    assert _verdict(CELL, RUNS, "b" * 40) == f"green on `{'a' * 12}`: {', '.join(CELL.steps)}"
+    assert _verdict(CELL, RUNS, "a" * 40) == f"green: {', '.join(CELL.steps)}"
+
+
+def test_the_commit_that_is_spoken_of_is_the_one_on_which_most_cells_are_green():
+    later = [Run("pyspark4.0-py3.11", step, "ok", "", "1", "b" * 40, "2026-11-28") for step in (MADE, "drain")]
+    more = [replace(run, cell="pyspark4.1-py3.11") for run in later]
+    assert commit_of([*RUNS, later[0]]) == "a" * 40, "one that has only begun"
+    assert commit_of([*RUNS, *later]) == "b" * 40, "of equals the newest"
+    assert commit_of([*later, *more, *RUNS]) == "b" * 40
+    assert commit_of([]) == ""
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    """Commits a file, and returns the commit."""
+
+    def commit(name):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+        for words in (["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", name]):
+            subprocess.run(["git", *words], cwd=tmp_path, check=True)
+        return program._git("rev-parse", "HEAD")
+
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    monkeypatch.setattr(program, "ROOT", tmp_path)
+    return commit
+
+
+def test_a_page_that_lands_between_two_cells_leaves_them_on_one_commit(repository, monkeypatch):
+    first = repository("airflow_coordination/values.py")
+    monkeypatch.setattr(program, "read", lambda: [replace(RUNS[0], commit=first)])
+    assert program._spoken_of(repository("docs/page.md")) == first
+    second = repository("airflow_coordination/leases.py")
+    assert program._spoken_of(second) == second
+    monkeypatch.setattr(program, "read", list)
+    assert program._spoken_of(second) == second
 
 
 def test_each_cell_has_a_name_of_its_own():

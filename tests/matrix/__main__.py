@@ -20,10 +20,13 @@ from pathlib import Path
 from tests.matrix import airflow_names
 from tests.matrix.cells import CELLS, Cell, named
 from tests.matrix.making import PLACE, ROOT, CannotBeHadError, made
-from tests.matrix.results import FILE, MADE, Run, note, read, table
+from tests.matrix.results import FILE, MADE, Run, newest, note, read, table
 from tests.matrix.steps import Place, Tried, tried, unexpected
 
-MATTERS = ("airflow_coordination", "pyproject.toml", "tests/unit", "tests/integration/board", "tests/matrix/*.py")
+MATTERS = (
+    *("airflow_coordination", "pyproject.toml", "requirements/cells.in", "scripts/without_airflow.py"),
+    *("tests/unit", "tests/integration/board", "tests/matrix/*.py"),
+)
 """What a run says something about; the table in README is no part of it."""
 LEAST = 4_000_000_000
 """Bytes that must be free before another environment is made."""
@@ -39,7 +42,7 @@ def main() -> int:
     args = parser.parse_args()
     cells = [named(args.cell)] if args.cell else list(CELLS)
     wanted = set(args.steps.split(",")) if args.steps else None
-    commit = _commit()
+    commit = _spoken_of(_commit())
     failed = sum(_try_cell(cell, commit, wanted, again=args.again, keep=args.keep) for cell in cells)
     print(table())
     return min(failed, 1)
@@ -60,9 +63,18 @@ def _git(*words: str) -> str:
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _stands(run: Run, commit: str) -> bool:
-    """Return whether nothing that matters has changed since a run."""
-    command = ["git", "diff", "--quiet", run.commit, commit, "--", *MATTERS]
+def _spoken_of(commit: str) -> str:
+    """Return the commit that new runs are kept under: the newest run's, as long as nothing that matters has changed.
+
+    Else a page that lands between two cells would leave each of them green on a commit of its own.
+    """
+    before = newest(read())
+    return before if before and _stands(before, commit) else commit
+
+
+def _stands(before: str, commit: str) -> bool:
+    """Return whether nothing that matters has changed between two commits."""
+    command = ["git", "diff", "--quiet", before, commit, "--", *MATTERS]
     return subprocess.run(command, cwd=ROOT, capture_output=True, check=False).returncode == 0
 
 
@@ -70,7 +82,7 @@ def _try_cell(cell: Cell, commit: str, wanted: set[str] | None, *, again: bool, 
     """Try the steps of a cell that are due; return how many failed."""
     before = {run.step: run for run in read() if run.cell == cell.name}
     chosen = [step for step in cell.steps if wanted is None or step in wanted]
-    due = [step for step in chosen if again or step not in before or not _stands(before[step], commit)]
+    due = [step for step in chosen if again or step not in before or not _stands(before[step].commit, commit)]
     if not due:
         print(f"{cell.name}: nothing to do", flush=True)
         return 0

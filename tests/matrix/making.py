@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -63,7 +64,8 @@ def resolved(cell: Cell, python: Path, home: Path) -> str:
     """Return what a cell installs: our extras and the tests' tools, by the cell's Airflow and Spark."""
     beside = cell.client or cell.spark
     over = [f"pyspark=={beside}", *([f"pyspark-client=={beside}"] if cell.client else [])]
-    extras, tools = ["spark"], "hatchling\n"
+    builds = "\n".join(tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"])
+    extras, tools = ["spark"], builds
     options: list[str] = []
     if cell.airflow is not None:
         over.append(f"apache-airflow=={cell.airflow.version}")
@@ -72,7 +74,8 @@ def resolved(cell: Cell, python: Path, home: Path) -> str:
             options += ["--exclude-newer", cell.airflow.until]
             options += [word for name in _OURS for word in ("--exclude-newer-package", f"{name}={_TODAY}")]
     if cell.lowest:
-        over, tools = [], "hatchling\n"
+        over, tools = [], builds  # as old as it may be, too
+        extras.append("testing")  # the kit's modules are imported, and no tests bring pytest here
         options += ["--resolution", "lowest-direct"]
     (home / "over.txt").write_text("\n".join(over) + "\n")
     (home / "tools.in").write_text(tools)

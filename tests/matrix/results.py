@@ -50,7 +50,14 @@ def note(run: Run, file: Path = FILE) -> None:
 
 
 def commit_of(runs: Iterable[Run]) -> str:
-    """Return the commit that is spoken of: that of the newest run, empty where there is none."""
+    """Return the commit that is spoken of: most cells are green on it; of equals the newest, of none empty."""
+    runs = list(runs)
+    commits = dict.fromkeys(run.commit for run in reversed(runs))
+    return max(commits, key=lambda commit: sum(green(cell, runs, commit) for cell in CELLS), default="")
+
+
+def newest(runs: Iterable[Run]) -> str:
+    """Return the commit of the newest run, empty where there is none."""
     return next((run.commit for run in reversed(list(runs))), "")
 
 
@@ -83,21 +90,27 @@ def _versions(cell: Cell) -> str:
 
 
 def _verdict(cell: Cell, runs: list[Run], commit: str) -> str:
-    if green(cell, runs, commit):
-        return f"green: {', '.join(cell.steps)}"
     mine = {run.step: run for run in runs if run.cell == cell.name}
     if not mine:
         return "not run"
+    own = mine[MADE].commit
+    if green(cell, runs, own):
+        return f"green{_when(own, commit)}: {', '.join(cell.steps)}"
     if mine[MADE].verdict != "ok":
         return f"cannot be had: {_escaped(mine[MADE].said)}"
     return "; ".join(_step(step, mine.get(step), commit) for step in cell.steps)
 
 
+def _when(commit: str, spoken_of: str) -> str:
+    return "" if commit == spoken_of else f" on `{commit[:12]}`"
+
+
 def _step(name: str, run: Run | None, commit: str) -> str:
     if run is None:
         return f"{name} not run"
-    when = "" if run.commit == commit else f" on `{run.commit[:12]}`"
-    return f"{name} {run.verdict}{when}" + (f" ({_escaped(run.said)})" if run.verdict != "ok" else "")
+    return f"{name} {run.verdict}{_when(run.commit, commit)}" + (
+        f" ({_escaped(run.said)})" if run.verdict != "ok" else ""
+    )
 
 
 def _escaped(text: str) -> str:
