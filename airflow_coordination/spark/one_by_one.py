@@ -15,6 +15,7 @@ from airflow_coordination.monitoring.waiting.patience import patiently
 from airflow_coordination.spark.interruption import Interrupted, Stopped, Stops
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction, run_tenure
 from airflow_coordination.spark.why_ended import Why
+from airflow_coordination.systems.spark.jobs import unmarked_at_the_end
 from airflow_coordination.systems.spark.session import usable
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError
 from airflow_coordination.values.fence import Fence
@@ -63,7 +64,7 @@ class OneByOne:
         :raises SettingsError: when a function has stopped the session, or publishes without a place for it.
         """
         self.why = Why.NOTHING
-        with nullcontext() if self._stops is None else self._stops.heard():
+        with nullcontext() if self._stops is None else self._stops.heard(), unmarked_at_the_end():
             lease = self._next()
             while lease is not None:
                 ended = run_tenure(self._function, lease, self._driver, fetch_next=self._take)

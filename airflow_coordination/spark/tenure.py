@@ -179,13 +179,18 @@ class _Tenure:
     def run(self) -> Ended:
         branch = self._lease.partition.branch
         self._tell("began", owner=self._driver.coordinator.owner.text, **({} if branch is None else {"branch": branch}))
-        result = self._call()
-        self._jobs.unmark()
-        with self._ending:
-            if self._over is not None:
-                return replace(self._over, late=True)
-            self._over = self._ended(self._end(result))
-            return self._over
+        result, goes_on = self._call(), False
+        self._jobs.over()
+        try:
+            with self._ending:
+                if self._over is not None:
+                    return replace(self._over, late=True)
+                self._over = self._ended(self._end(result))
+                goes_on = self._over.following is not None
+                return self._over
+        finally:
+            if not goes_on:  # else the tenure that follows in this thread marks its own jobs instead
+                self._jobs.unmark()
 
     def _call(self) -> object:
         """Return the function's result, or its exception."""

@@ -10,17 +10,17 @@ import pytest
 
 from airflow_coordination.leases import Fence
 from airflow_coordination.systems.spark.connect import connect_session
-from airflow_coordination.systems.spark.jobs import SparkJobs
+from airflow_coordination.systems.spark.jobs import ConnectJobs
 
 FENCE = Fence(7, "0" * 32)
 
 
 @pytest.fixture
 def work(session):
-    work = SparkJobs(session, FENCE, alone=False)
+    work = ConnectJobs(session, FENCE, alone=False)
     work.mark("partition 'a'")
     yield work
-    work.unmark()
+    work.over()
     assert session.getTags() == set()
 
 
