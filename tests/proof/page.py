@@ -61,7 +61,7 @@ Three publishers (replace, append, reset, retract), three compactors that are st
 without a margin, and readers that read in steps: overlays, head records, manifests, files. A reader must find exactly
 the rows of what the head records that it read name (S21), and these must be what was published (S12); a file that is
 missing is a violation. What somebody still reads stays; everything else goes at once. In the middle groups of a second
-epoch begin. `python -m tests.merging --store in_memory --seed 17` shows one seed, `--store postgresql --seconds 60`
+epoch begin. `python -m tests.merging --store in_memory --seed 2` shows one seed, `--store postgresql --seconds 60`
 does it with real processes; with `--without walk`, `filter` or `stop` the same run finds rows too many or too few.
 
 On the way runs on PostgreSQL, SQLite and DynamoDB reported directories that nobody needs, and the check was at fault:
