@@ -72,6 +72,7 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
             looked_at_all_parked=len(parked) < PARKED,
             supplier=_supplier(store, source),
             acquired_at=_last_acquired(known, held.held),
+            spent=known.spent if known and known.past else None,
             pausing=pausing.offered(user, store, seen),
             in_words=counted.in_words if counted else None,
             trouble=counted.trouble if counted else None,

@@ -58,11 +58,20 @@ class Numbers(BaseModel):
     counted_at: datetime
 
 
+class FailedView(BaseModel):
+    """Parked partitions with one error; ``alike`` finds exactly them."""
+
+    error: str
+    alike: str
+    number: int
+
+
 class NeedView(BaseModel):
     """One thing that only a person can move: :class:`~airflow_coordination.monitoring.needs.Need`.
 
     ``what`` follows or is followed by the source's name, as ``kind`` says; ``since`` is by the store's clock, ``now``
-    the same clock when it was looked at.
+    the same clock when it was looked at. ``key`` is there where it is about one partition, ``errors`` are those of
+    parked ones that ``more`` names.
     """
 
     store: str
@@ -75,6 +84,8 @@ class NeedView(BaseModel):
     since: datetime | None
     owner: str | None
     now: datetime
+    key: str | None = None
+    errors: list[FailedView] = []
 
 
 class SourceView(BaseModel):
@@ -161,7 +172,7 @@ class PartitionRow(BaseModel):
     """A partition in a list, with what happens to it next; ``branch`` is absent for one that runs in none.
 
     ``word`` is its state in the words that counts have, ``since`` when it was written last: as long as nobody holds it
-    it has been so since then.
+    it has been so since then. ``waits_for`` are the first parents that a blocked one waits for.
     """
 
     key: str
@@ -176,6 +187,7 @@ class PartitionRow(BaseModel):
     branch: BranchNote | None = None
     word: str = ""
     since: datetime | None = None
+    waits_for: list[str] = []
 
 
 class Offer(BaseModel):

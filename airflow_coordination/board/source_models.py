@@ -80,7 +80,8 @@ class SourceDetail(BaseModel):
     many notes say what is still to be done after endings; of more than are read, ``looked_at_all_left`` is false.
     ``in_words``, ``trouble`` and ``said`` are what the overview says of it, absent as long as it was never counted.
     ``finishing`` is the command that does it. ``more_owners`` and ``more_errors`` say how many were read and are not
-    shown; owners whose leases last stand before those whose leases have all ended.
+    shown; owners whose leases last stand before those whose leases have all ended. ``spent`` says what the tenures
+    took and brought that ended from ``since`` on.
     """
 
     since: datetime | None
@@ -103,6 +104,7 @@ class SourceDetail(BaseModel):
     left_to_do: int
     looked_at_all_left: bool
     finishing: str
+    spent: str | None = None
 
 
 class Tile(BaseModel):

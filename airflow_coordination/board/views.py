@@ -45,6 +45,8 @@ from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.names import split_dataset, split_source
 
+_PARENTS: Final = 3
+"""So many parents that a blocked partition waits for are named in a list."""
 MOST_CHILDREN: Final = 20
 """The most children of a partition that are shown; it has at most 16 parents."""
 FINAL: Final = frozenset({Action.RESET, Action.FINISH, Action.RETRACT})
@@ -100,7 +102,8 @@ def row(partition: Partition, now: datetime, view: View, grace: timedelta = NO_G
     :param grace: of those who work through the connection.
     """
     told = summary(partition, now, grace)
-    seen = {"word": word_of(partition, now), "since": partition.updated_at}
+    waits_for = list(partition.waits_for[:_PARENTS]) if partition.blocked else []
+    seen = {"word": word_of(partition, now), "since": partition.updated_at, "waits_for": waits_for}
     return PartitionRow.model_validate({**told, **seen, "branch": branch_note(view, partition.branch)})
 
 

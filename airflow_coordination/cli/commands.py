@@ -277,10 +277,12 @@ _LOOK: Final = (
     ),
     Command(
         "audit",
-        "Who did what to a source and its partitions, and why",
+        "Who did what to a source and its partitions, or to all sources, and why",
         print_audit,
         (
-            *_NAMED,
+            ANY_SOURCE,
+            PREFIX,
+            OUTPUT,
             _option("--since", metavar="AGE", help="Only what was done since then: 12h, 2d"),
             _option("--by", help="Only what this person did"),
         ),

@@ -32,6 +32,20 @@ _LONGEST: Final = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Failed:
+    """Parked partitions with one error.
+
+    :param error: the kind of it, or its beginning.
+    :param alike: what a filter finds exactly them by.
+    :param number: how many, of those that were looked at.
+    """
+
+    error: str
+    alike: str
+    number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
     """One thing that only a person can move.
 
@@ -41,6 +55,8 @@ class Need:
     :param more: what one wants to know before one looks.
     :param since: since when, by the store's clock, as far as the partitions tell.
     :param owner: who is silent.
+    :param key: what it is about, where that is one partition.
+    :param errors: of parked ones the most frequent errors, :data:`_NAMED` at most; ``more`` says them, too.
     """
 
     kind: str
@@ -49,6 +65,8 @@ class Need:
     more: str
     since: datetime | None
     owner: str | None = None
+    key: str | None = None
+    errors: tuple[Failed, ...] = ()
 
 
 def needs_of(counts: Counts, pause: Pause, held: Iterable[Holding], parked: Sequence[Partition]) -> list[Need]:
@@ -123,7 +141,9 @@ def _parked(counts: Counts, parked: Sequence[Partition]) -> list[Need]:
         named.append(f"of the first {len(parked):,}")
     since = min(filter(None, (group.since for group in groups)), default=None)
     what, more = f"{counts.parked:,} parked", " · ".join(named)
-    return [Need(kind=PARKED, number=counts.parked, what=what, more=more, since=since)]
+    errors = tuple(Failed(error=_short(one.error), alike=one.alike, number=one.number) for one in groups[:_NAMED])
+    key = groups[0].key if counts.parked == len(parked) == 1 else None
+    return [Need(kind=PARKED, number=counts.parked, what=what, more=more, since=since, key=key, errors=errors)]
 
 
 def _short(error: str) -> str:
@@ -143,7 +163,8 @@ def _silent(held: Iterable[Holding]) -> list[Need]:
         what = f"{_name_of(theirs[0])} holds {number:,} and gives no sign"
         more = f"{printable(theirs[0].key, _LONGEST)}{f' and {number - 1:,} more' if number > 1 else ''}"
         more += f" · nobody else gets {_them(number)} before {until.isoformat(timespec='minutes')}"
-        found.append(Need(kind=SILENT, number=number, what=what, more=more, since=since, owner=owner))
+        key = theirs[0].key if number == 1 else None
+        found.append(Need(kind=SILENT, number=number, what=what, more=more, since=since, owner=owner, key=key))
     return found
 
 

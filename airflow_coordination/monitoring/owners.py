@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from airflow_coordination.leases.explaining.signs import is_silent, last_sign
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.fence import Fence, Owner, TaskInstance
 from airflow_coordination.values.names import check_key, check_limit
-from airflow_coordination.values.settings import LEASE_FACT, RENEWAL_FACT
 from airflow_coordination.values.status import PartitionStatus
 
 MOST_HELD: Final = 2_000
 """The most leases looked at for the oldest of a source, by key; and those of one request."""
 _AT_ONCE: Final = 400
-_YEAR: Final = 365 * 86_400_000
 NO_GRACE: Final = timedelta(0)
-MISSED: Final = 3
-"""An owner that has missed so many renewals is silent, however long its lease still lasts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +123,6 @@ def held_for(store: PartitionStore, source: str) -> timedelta:
 
 def _holding(partition: Partition, now: datetime, grace: timedelta) -> Holding:
     ends = partition.ownership_timeout
-    sign, renewal = _last_sign(partition)
     return Holding(
         key=partition.key,
         owner=partition.owner or "",
@@ -139,24 +135,9 @@ def _holding(partition: Partition, now: datetime, grace: timedelta) -> Holding:
         facts=partition.owner_facts,
         branch=partition.branch,
         late=partition.is_late(grace, now),
-        sign_at=sign,
-        silent=sign is not None and ends is not None and ends > now > sign + MISSED * renewal,
+        sign_at=last_sign(partition),
+        silent=is_silent(partition, now),
     )
-
-
-def _last_sign(partition: Partition) -> tuple[datetime | None, timedelta]:
-    """Return when the owner wrote or renewed last, and how often it renews; by what its driver says of its leases."""
-    ends, facts = partition.ownership_timeout, partition.owner_facts
-    lease, renewal = _length(facts.get(LEASE_FACT)), _length(facts.get(RENEWAL_FACT))
-    if ends is None or lease is None or renewal is None:
-        return None, NO_GRACE
-    renewed = ends - lease
-    return max(renewed, partition.updated_at or renewed), renewal
-
-
-def _length(said: object) -> timedelta | None:
-    """Return milliseconds that a driver has said; other software may have written anything there."""
-    return timedelta(milliseconds=said) if isinstance(said, int) and 0 < said < _YEAR else None
 
 
 def began(partition: Partition) -> datetime | None:

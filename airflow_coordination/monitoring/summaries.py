@@ -51,7 +51,7 @@ def _next(partition: Partition, now: datetime, grace: timedelta) -> tuple[str | 
         return ("it is due: a sensor or an acquirer opens it" if overdue else "it opens again"), due
     if partition.blocked:
         left = len(partition.waits_for)
-        return f"{left} parent{'s' if left > 1 else ''} of it must complete", None
+        return "its parent must complete" if left == 1 else f"{left} parents of it must complete", None
     if partition.status is PartitionStatus.UNASSIGNED:
         return "it can be acquired", None if overdue else due
     return None, None

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.explaining.wording import span
 from airflow_coordination.monitoring.progress import Rate, rate_of
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.port import parts_of
@@ -42,6 +43,14 @@ class Lately:
     def completions(self) -> list[datetime]:
         """When partitions became COMPLETED, the newest first."""
         return _completions(self.past)
+
+    @property
+    def spent(self) -> str:
+        """What the tenures took and brought, in words."""
+        held = sum((each.lasted for each in self.past if each.lasted is not None), timedelta())
+        rows, size = sum(each.rows for each in self.past), sum(each.bytes for each in self.past)
+        ended = f"{len(self.past):,} ended, {len(self.completions):,} of them completed"
+        return f"{ended}, in {span(held)} of leases, with {rows:,} rows and {size:,} bytes published"
 
     def rate(self) -> Rate | None:
         """Return how many partitions a minute became COMPLETED: in the last hour, since work began in it."""

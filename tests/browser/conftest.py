@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -58,7 +59,7 @@ ERROR = "OutOfMemoryError: <script>globalThis.hacked = 1</script>"
 
 
 @pytest.fixture(scope="session")
-def environ(tmp_path_factory: pytest.TempPathFactory, large_url: str) -> dict[str, str]:
+def environ(tmp_path_factory: pytest.TempPathFactory, large_url: str, night_url: str) -> dict[str, str]:
     home = tmp_path_factory.mktemp("airflow")
     (home / "dags").mkdir()
     (home / "dags" / "flights.py").write_text(DAG)
@@ -73,10 +74,10 @@ def environ(tmp_path_factory: pytest.TempPathFactory, large_url: str) -> dict[st
         "API__HOST": "127.0.0.1",
         "API__BASE_URL": f"http://127.0.0.1:{port}",
         "API__WORKERS": "1",
-        "COORDINATION__BOARD_CONNECTIONS": "coordination_default,gone,large",
+        "COORDINATION__BOARD_CONNECTIONS": "coordination_default,gone,large,night",
     }
     files = {"COORDINATION_DEFAULT": home / "store.db", "GONE": home / "no" / "store.db"}
-    urls = {**{name: f"sqlite:///{file}" for name, file in files.items()}, "LARGE": large_url}
+    urls = {**{name: f"sqlite:///{file}" for name, file in files.items()}, "LARGE": large_url, "NIGHT": night_url}
     stores = {name: {"conn_type": "coordination", "host": url} for name, url in urls.items()}
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("AIRFLOW")},
@@ -90,6 +91,13 @@ def environ(tmp_path_factory: pytest.TempPathFactory, large_url: str) -> dict[st
 @pytest.fixture(scope="session")
 def large_url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
     """A store on PostgreSQL; ``large`` fills it."""
+    with fresh_database(postgres_cluster, postgres_template) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def night_url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
+    """An empty store on PostgreSQL: ``tests/browser/test_night.py`` fills it, and takes its sources away again."""
     with fresh_database(postgres_cluster, postgres_template) as url:
         yield url
 
@@ -210,7 +218,8 @@ def log_in(page: Page, name: str) -> None:
 
 def row_of(page: Page, name: str) -> Locator:
     """Return the line of numbers of a source on the first page."""
-    return page.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
+    numbers = page.get_by_role("region", name=re.compile("in numbers$"))
+    return numbers.get_by_role("row").filter(has=page.get_by_role("link", name=name, exact=True))
 
 
 def keep(page: Page, name: str) -> None:

@@ -5,7 +5,7 @@ import { Field, named, useWork } from "./forms.js";
 import { Word } from "./states.js";
 import { Command, Key, Problem, Rows, To, at, h, visible } from "./parts.js";
 
-const { useState } = globalThis.React;
+const { useEffect, useState } = globalThis.React;
 const { Box, Button, HStack, Stack, Text } = globalThis.ChakraUI;
 
 const AT_ONCE = 25; // partitions in one request
@@ -53,8 +53,8 @@ async function carryOut(asked, meant, tell, waits) {
 }
 
 /** Offers actions on `target`: the keys that are named, or all that a filter finds. */
-export function Actions({ offers, place: { store, source }, target }) {
-  const [chosen, choose] = useState(null);
+export function Actions({ offers, place: { store, source }, target, begin = undefined }) {
+  const [chosen, choose] = useState(offers.some(({ action }) => action === begin) ? begin : null);
   const button = ({ action, does, advised, final }) => h(Button, { key: action, size: "xs", variant: advised || action === chosen ? "solid" : "outline", title: does, "aria-pressed": action === chosen,
     ...(advised ? { colorPalette: "brand" } : {}), ...(final && action !== chosen ? { colorPalette: "failed", color: "colorPalette.fg", borderColor: "colorPalette.solid" } : {}), onClick: () => choose(action === chosen ? null : action) }, named(action));
   return h(Box, { as: "section", "aria-label": "Actions" },
@@ -62,10 +62,11 @@ export function Actions({ offers, place: { store, source }, target }) {
       offers.filter(({ final }) => !final).toSorted((one, other) => Number(Boolean(other.advised)) - Number(Boolean(one.advised))).map(button),
       offers.some(({ final }) => final) && h(Text, { as: "span", color: "fg.muted", fontSize: "sm", ml: 4 }, "cannot be taken back:"),
       offers.filter(({ final }) => final).map(button)),
-    chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, ...offers.find(({ action }) => action === chosen) }));
+    chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, at_once: chosen === begin, ...offers.find(({ action }) => action === chosen) }));
 }
 
-function Form({ asked, target, does, typed }) {
+/** Tries at once what an address asks for: a dry run changes nothing. */
+function Form({ asked, target, does, typed, at_once }) {
   const [why, setWhy] = useState("");
   const [error, setError] = useState("");
   const [branch, setBranch] = useState(/** @type {number | null} */ (null));
@@ -79,6 +80,9 @@ function Form({ asked, target, does, typed }) {
     event.preventDefault();
     tryIn(null);
   };
+  useEffect(() => {
+    if (at_once) tryIn(null);
+  }, []);
   const goOn = () => run(() => carryOut({ ...asked, why, branch }, state.found.meant, (result) => set({ result }), waits));
   const { busy, found, result, problem } = state;
   return h(Stack, { borderWidth: 1, borderRadius: "md", p: 3, mt: 2, gap: 3, "aria-busy": Boolean(busy) },

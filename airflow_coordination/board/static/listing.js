@@ -44,7 +44,7 @@ function List({ page: { typed, partitions, offers, after: next }, now, place, he
     offers.length > 0 && partitions.length > 0 && h(HStack, { wrap: "wrap", role: "group", "aria-label": "Meant" },
       h(Text, { as: "span", fontSize: "sm", "aria-live": "polite" }, there.length > 0 ? `${there.length.toLocaleString()} chosen:` : "All that match:"),
       there.length > 0 && h(Button, { size: "2xs", variant: "outline", onClick: () => choose([]) }, "Take all that match instead")),
-    offers.length > 0 && h(Actions, { key: JSON.stringify(target), offers, place, target }),
+    offers.length > 0 && h(Actions, { key: JSON.stringify(target), offers, place, target, begin: there.length === 0 ? place.act : undefined }),
     partitions.length
       ? h(Listed, { shown, status, now, here, whole, order, setOrder, ...(offers.length > 0 ? { chosen: there, choose } : {}) })
       : h(Empty, null, nothing(next, status || prefix || owner || error || alike)),
@@ -71,7 +71,7 @@ const COLUMNS = Object.assign(Object.create(null), {
   state: { head: "State", cell: (one, { here }) => h(Box, null, h(Word, { of: one.word }), h(InBranch, { branch: one.branch, here })), by: byText((one) => one.word) },
   since: { head: "For", cell: (one, { now }) => h(Since, { at: one.since, now }), by: byText((one) => one.since ?? "") },
   written: { head: "Last written", cell: (one, { now }) => h(When, { at: one.since, now }), by: byText((one) => one.since ?? "") },
-  next: { head: "Next by itself", cell: (one, { now }) => h("span", null, visible(one.next ?? ""), one.next_at && [" ", h(When, { key: "at", at: one.next_at, now })]), by: byText((one) => one.next_at ?? "") },
+  next: { head: "Next by itself", cell: (one, { here, now }) => h("span", null, visible(one.next ?? ""), (one.waits_for ?? []).map((key) => [" ", h(To, { key, to: at({ ...here, key }) }, h(Key, { text: key }))]), one.next_at && [" ", h(When, { key: "at", at: one.next_at, now })]), by: byText((one) => one.next_at ?? "") },
   owner: { head: "Owner", cell: (one) => visible(one.owner ?? ""), by: byText((one) => one.owner ?? "") },
   failures: { head: "Failures", cell: (one) => one.failures || "–", by: byNumber((one) => one.failures) },
   error: { head: "Last error", cell: (one, { above }) => (one.last_error && one.last_error === above?.last_error

@@ -59,7 +59,7 @@ function Needs({ needs, named }) {
 /** Where one goes from a need, and what the button there is called. */
 const LEADS = Object.assign(Object.create(null), {
   parked: { act: "See errors", to: ({ store, source }) => at({ store, source, status: "parked" }) },
-  silent: { act: "See owner", to: ({ store, source }) => at({ store, source, view: "owners" }) },
+  silent: { act: "See owner", to: ({ store, source, key }) => at(key ? { store, source, key } : { store, source, view: "owners" }) },
   paused: { act: "See pause", to: ({ store, source }) => at({ store, source }) },
 });
 
@@ -71,7 +71,9 @@ function Need({ need, named }) {
     h(Box, { colorPalette: paletteOf(kind), bg: "colorPalette.subtle", borderRadius: "md", width: "26px", height: "26px", display: "grid", placeItems: "center" }, h(Glyph, { of: kind, size: 14 })),
     h(Box, { minWidth: 0 },
       h(Text, { fontWeight: "semibold", wordBreak: "break-word" }, visible(said), since && h("span", null, " for ", h(Long, { at: since, now })), named && h(Text, { as: "span", color: "fg.muted", fontWeight: "normal", fontSize: "xs" }, ` ${visible(store)}`)),
-      h(Text, { color: "fg.muted", fontSize: "sm", wordBreak: "break-word" }, visible(more))),
+      h(Text, { color: "fg.muted", fontSize: "sm", wordBreak: "break-word" }, visible(more)),
+      need.errors?.length > 0 && h(HStack, { wrap: "wrap", gap: 3, fontSize: "sm" }, need.errors.map(({ error, alike, number }) =>
+        h(To, { key: alike, to: at({ store, source: need.source, status: "parked", alike, act: "reopen" }) }, `Try to reopen ${number.toLocaleString()} ${visible(error)}`)))),
     h(Button, { asChild: true, size: "xs", variant: "outline" }, h(RouterLink, { to: lead.to(need) }, lead.act)));
 }
 

@@ -54,8 +54,13 @@ export function LatelyDone({ store, source = undefined }) {
   const { data, now } = useLive("audit", { store, source, limit: SHOWN }, () => DEEDS);
   return h(Box, { as: "section", "aria-label": "What people did", fontSize: "sm" },
     h(HStack, { justify: "space-between" }, h(Text, { as: "h2", fontWeight: "semibold" }, "What people did"), h(To, { to: at({ store, source, view: "audit" }) }, "All of it")),
-    data && (data.deeds.length > 0 ? h(Done, { deeds: data.deeds, store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
+    data && (data.deeds.length > 0 ? h(Lines, { deeds: data.deeds, store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
 }
+
+/** The same in a line each: a table stands on the page that is about it. */
+const Lines = ({ deeds, store, source, now }) => h(Box, { as: "ul", listStyle: "none" }, deeds.map((one, place) => h(Box, { as: "li", key: `${place} ${one.at} ${one.source}`, wordBreak: "break-word" },
+  h(When, { at: one.at, now }), ": ", h(To, { to: at({ store, source, view: "audit", by: one.by }) }, visible(one.by)), " ", h(What, { one, store }), !source && [" of ", h(To, { key: "of", to: at({ store, source: one.source }) }, visible(one.name))],
+  h(Text, { as: "span", color: "fg.muted" }, ` “${visible(one.why)}”`))));
 
 /** Who, what, to how many of which source, why, and when. */
 const Done = ({ deeds, store, source, now }) => h(Rows, { label: "What people did, in lines", heads: ["When", "Who", "What", ...(source ? [] : ["Source"]), "Why"],

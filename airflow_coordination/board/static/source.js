@@ -84,13 +84,14 @@ function Accounting({ here }) {
 
 const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "xs", mb: 1 }, title), children);
 
-function Pace({ since, whole, pace, burn_down, now }) {
+function Pace({ since, whole, pace, burn_down, spent, now }) {
   if (!since) return h(Part, { title: "Pace" }, "unknown: this store keeps no history");
   if (!pace) return h(Part, { title: "Pace" }, "is being counted …");
   return h(Part, { title: "Pace" },
     h(Text, null, visible(pace.sentence)),
     pace.seconds > 0 && h(Text, { color: "fg.muted" }, "done ", h(When, { at: later(now, pace.seconds), now }),
       pace.latest ? ["; at the latest ", h(When, { key: "latest", at: later(now, pace.latest), now })] : "; no latest time can be named"),
+    spent && h(Text, { color: "fg.muted" }, whole ? "In the last 24 hours " : ["Since ", h(When, { key: "since", at: since, now }), " "], `${spent}.`),
     burn_down[0]?.left > burn_down.at(-1)?.left && h(BurnDown, { points: burn_down },
       whole ? "what was left in the last 24 hours" : ["what was left since ", h(When, { key: "since", at: since, now }), ": more has ended than is read"]));
 }

@@ -11,18 +11,22 @@ from typing import Final
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import age_of
+from airflow_coordination.cli.subcommands.looking import chosen
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.deeds import Deed, deeds
 from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import owners
+from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
+from airflow_coordination.monitoring.throughput import lately
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.remedies import listing, shell_of, typed
-from airflow_coordination.values.names import check_limit, identifier_of
+from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.values.names import check_limit, identifier_of, split_source
 
 MOST: Final = 20_000
 """The most parked partitions that are looked at."""
@@ -68,16 +72,22 @@ def _error_row(group: ErrorGroup) -> Row:
 
 
 def print_audit(context: CommandContext, args: Namespace) -> None:
-    """Print what people did to a source and its partitions, oldest first; what was done to many at once is one line.
+    """Print what people did to a source and its partitions, or to all sources, oldest first.
+
+    What was done to many at once is one line.
 
     :raises SettingsError: when the age is none.
     """
-    coordinator = context.coordinator(args.source, args.partition_prefix)
-    found = coordinator.looking.actions()
     since = context.store.now() - age_of(args.since, "--since") if args.since else None
-    told = deeds(identifier_of(coordinator), (each for each in found if _is_meant(each, since, args.by)))
-    print_rows([_deed_row(each) for each in told[::-1]], args.output)
-    if len(found) == AUDITED and (since is None or found[0]["at"] > since):
+    told: list[Deed] = []
+    more = False
+    for prefix, source in chosen(context, args):
+        coordinator = context.coordinator(source, prefix)
+        found = coordinator.looking.actions()
+        told += deeds(identifier_of(coordinator), (each for each in found if _is_meant(each, since, args.by)))
+        more = more or (len(found) == AUDITED and (since is None or found[0]["at"] > since))
+    print_rows([_deed_row(each) for each in sorted(told, key=lambda deed: deed.at)], args.output)
+    if more:
         say(f"There may be more. Looked at were the newest {AUDITED}; `history KEY` has all of one partition")
 
 
@@ -85,6 +95,7 @@ def _deed_row(deed: Deed) -> Row:
     key = deed.keys[0] if deed.keys else ""
     return {
         "at": deed.at,
+        "source": split_source(deed.source)[1],
         "by": deed.by,
         "action": deed.action,
         "key": key,
@@ -124,7 +135,16 @@ def _told(coordinator: SourceCoordinator) -> dict[str, object]:
         "paused": outlook.paused,
         "paused_or_resumed_last": None if pause.op is None else str(pause),
         **_working(coordinator, identifier_of(coordinator)),
+        **_moving(coordinator, outlook),
     }
+
+
+def _moving(coordinator: SourceCoordinator, outlook: Outlook) -> dict[str, object]:
+    """Return how fast the source moves and until when, and what that takes; nothing where no history is kept."""
+    known = lately(coordinator, coordinator.store.now(), OWNERS)
+    if known is None:
+        return {}
+    return {"pace": Progress(outlook, known.rate()).ahead, "spent_since": known.since, "spent": known.spent}
 
 
 def _working(coordinator: SourceCoordinator, identifier: str) -> dict[str, object]:

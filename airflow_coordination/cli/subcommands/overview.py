@@ -73,6 +73,8 @@ def _held(context: CommandContext, source: str, prefix: str | None, held: Holdin
         "wrote_at": held.wrote_at,
         "expires_at": held.expires_at,
         "late": held.late,
+        "sign_at": held.sign_at,
+        "silent": held.silent,
         "seconds_left": None if held.left is None else held.left // _SECOND,
         "spark": held.facts.get("application"),
         "spark_ui": held.facts.get("url"),

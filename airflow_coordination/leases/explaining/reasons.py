@@ -14,6 +14,7 @@ from typing import Final
 from airflow_coordination.leases.explaining.explanation import Explanation, Reason
 from airflow_coordination.leases.explaining.facts import LONG, MOST_HEADS, PersonsAct, Signs, SourceFacts
 from airflow_coordination.leases.explaining.parents import blocked
+from airflow_coordination.leases.explaining.signs import is_silent, last_sign
 from airflow_coordination.leases.explaining.wording import (
     ahead,
     as_sentence,
@@ -169,6 +170,8 @@ def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
     """Explain what an owner works on."""
     if partition.is_late(facts.grace, now):
         return late(partition, facts, now)
+    if is_silent(partition, now):
+        return silent(partition, facts, now)
     sentence = f"{_name(facts)} is held by {holder(partition.owner)}"
     if phantom(PLAIN, partition):
         sentence += "; its owner has not renewed the lease nor written anything yet"
@@ -186,6 +189,16 @@ def held(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation
         f"{sentence}; its lease ends at {ahead(until, now)} unless it is renewed.",
         f"The owner renews the lease or ends it; otherwise others can acquire the partition from {moment(until)} on.",
     )
+
+
+def silent(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
+    """Explain what an owner holds that has missed several renewals, while its lease keeps all others off."""
+    until, sign = _known(partition.ownership_timeout), _known(last_sign(partition))
+    said = f"{_name(facts)} is held by {holder(partition.owner)}, which gives no sign since {past(sign, now)}"
+    sentence = f"{said}; its lease ends at {ahead(until, now)}, and nobody else gets the partition before."
+    then = f"Others can acquire it from {moment(until)} on, or at once when a person releases it: do so if its task"
+    following = f"{then} does not run any more. What it still writes then does not count."
+    return Explanation(facts.key, Reason.HELD, sentence, following, _command("release", facts))
 
 
 def late(partition: Partition, facts: SourceFacts, now: datetime) -> Explanation:
