@@ -29,6 +29,8 @@ PATIENCE: Final = 0.4
 HELD: Final = 400
 PARKED: Final = 400
 """The most leases and parked partitions that are looked at beside a count, of a source that has some."""
+ROWS: Final = 1_900
+"""And the most of both in all sources that one look asks for: of many sources each is looked at less closely."""
 _AT_ONCE: Final = 2
 
 
@@ -68,18 +70,23 @@ class Counted:
         return said_of(self.in_words, self.needs, self.outlook.pause)
 
 
-def count(store: PartitionStore, source: str) -> Counted:
+def count(store: PartitionStore, source: str, rows: int = HELD + PARKED) -> Counted:
     """Count a source now, and look at what it has parked, and at what is held.
 
     :param source: its stored identifier.
+    :param rows: so many leases and parked partitions are looked at at most.
     :raises CoordinationError: when the store does not answer.
     """
     began = monotonic()
     counts, outlook, now = store.counts(source), store.outlook(source), store.now()
     words = counted(counts, outlook)
-    held = owners(store, source, HELD) if counts[PartitionStatus.ASSIGNED] else None
+    held = owners(store, source, max(1, min(HELD, rows // 2 - 1))) if counts[PartitionStatus.ASSIGNED] else None
     words = told_apart(words, sum(each.expired for each in held.held) if held else 0)
-    parked = store.page(source, PartitionStatus.CLOSED, None, PARKED, parked=True) if words.parked else ()
+    parked = (
+        store.page(source, PartitionStatus.CLOSED, None, max(1, min(PARKED, rows // 2)), parked=True)
+        if words.parked
+        else ()
+    )
     leases = held.held if held else ()
     return Counted(
         counts=counts,
@@ -117,7 +124,7 @@ class Counter:
         with self._lock:
             life = max(LIFE, SHARE * sum(known.took for (of, _), known in self._known.items() if of is store))
             old = [each for each in wanted if self._began(each) + life <= monotonic()]
-            running = [self._begun(each) for each in sorted(old, key=self._began)]
+            running = [self._begun(each, ROWS // len(wanted)) for each in sorted(old, key=self._began)]
         for done in wait(running, PATIENCE).done:
             done.result()
         with self._lock:
@@ -127,16 +134,16 @@ class Counter:
         known = self._known.get(source)
         return known.began if known else float("-inf")
 
-    def _begun(self, source: _Source) -> Future[None]:
+    def _begun(self, source: _Source, rows: int) -> Future[None]:
         """Return the count that is under way: who asks meanwhile waits for the same."""
         if source not in self._counting:
-            self._counting[source] = self._pool.submit(self._count, source)
+            self._counting[source] = self._pool.submit(self._count, source, rows)
         return self._counting[source]
 
-    def _count(self, source: _Source) -> None:
+    def _count(self, source: _Source, rows: int) -> None:
         counted: Counted | None = None
         try:
-            counted = count(*source)
+            counted = count(*source, rows)
         finally:
             with self._lock:
                 del self._counting[source]

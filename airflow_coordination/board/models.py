@@ -321,12 +321,25 @@ class RelativeView(BaseModel):
     waits: bool
 
 
+class ParkedBeside(BaseModel):
+    """The parked partitions before and behind one, by key; ``place`` is which of the ``number`` that were read it is.
+
+    ``whole`` says whether these are all that are parked.
+    """
+
+    previous: str | None
+    following: str | None
+    place: int
+    number: int
+    whole: bool
+
+
 class PartitionView(BaseModel):
     """One partition. Payload and progress are JSON as text, so that no number or character of them changes.
 
     ``offers`` are what fits it now, and empty for who may not act on the source. ``typed`` is the command that explains
     it. ``accounting`` is empty where nothing was delivered. ``children`` are the first of them, ``all_children`` says
-    whether there are more.
+    whether there are more. ``beside`` is there for a parked one, if it is among the first that are read.
     """
 
     typed: str
@@ -345,6 +358,7 @@ class PartitionView(BaseModel):
     events: list[EventView]
     heads: list[HeadView]
     accounting: list[CountView]
+    beside: ParkedBeside | None = None
     parents: list[RelativeView] = []
     children: list[RelativeView] = []
     all_children: bool = True

@@ -8,11 +8,12 @@ from typing import Final, Generic, TypeVar
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
-from airflow_coordination.board.counting import COUNTER
+from airflow_coordination.board.counting import COUNTER, PARKED
 from airflow_coordination.board.models import (
     NeedView,
     Overview,
     OwnersPage,
+    ParkedBeside,
     PartitionPage,
     PartitionView,
     SourceView,
@@ -47,9 +48,11 @@ from airflow_coordination.monitoring.timeline import timeline
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import UPKEEP, check_key, split_source
 from airflow_coordination.values.settings import Settings
+from airflow_coordination.values.status import PartitionStatus
 
 ROWS: Final = 1_950
 """The most partitions of a list that one request looks at: all that it reads is less than 2,000 rows."""
@@ -158,7 +161,24 @@ def partition(user: BaseUser, connection: str, source: str, key: str) -> Read[Pa
         if found is None or found.deleted:
             raise NotVisibleError
         happened = timeline(coordinator_of(user, store, seen), key, MOST_TENURES)
-        return Read(partition_view(store, found, seen, explain(found, beside, now), happened, now, grace), now)
+        view = partition_view(store, found, seen, explain(found, beside, now), happened, now, grace)
+        return Read(view.model_copy(update={"beside": _parked_beside(store, found)}), now)
+
+
+def _parked_beside(store: PartitionStore, found: Partition) -> ParkedBeside | None:
+    """Return the parked partitions before and behind one; ``None`` of one that is not parked, or far behind."""
+    if not found.parked:
+        return None
+    keys = [each.key for each in store.page(found.source, PartitionStatus.CLOSED, None, PARKED + 1, parked=True)]
+    read = keys[:PARKED]
+    if found.key not in read:
+        return None
+    place = read.index(found.key)
+    following = keys[place + 1] if place + 1 < len(keys) else None
+    previous = read[place - 1] if place else None
+    return ParkedBeside(
+        previous=previous, following=following, place=place + 1, number=len(read), whole=len(keys) <= PARKED
+    )
 
 
 def holdings(user: BaseUser, connection: str, source: str, after: str | None, limit: int) -> Read[OwnersPage]:

@@ -251,7 +251,7 @@ def test_numbers_say_how_old_they_are(browser: Browser, address: str, numbers: s
         page.route("**/coordination/api/v1/sources*", late)
         page.goto(f"{address}/plugin/partitions")
         expect(page.get_by_text(said).first).to_be_visible()
-        expect(page.get_by_role("link", name="sales", exact=True)).to_be_visible()
+        expect(row_of(page, "sales")).to_be_visible()
         page.unroute_all(behavior="ignoreErrors")
 
 

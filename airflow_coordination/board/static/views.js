@@ -17,6 +17,7 @@ export function Partition({ place }) {
     { gap: 5 },
     h(HStack, { wrap: "wrap" }, h(Key, { text: key }), h(Word, { of: found.summary.word }), found.summary.since && found.summary.word !== "held" && h(Text, { as: "span", color: "fg.muted", fontSize: "sm" }, "for ", h(Lasting, { at: found.summary.since, now })),
       h(InBranch, { branch: found.summary.branch, here })),
+    found.beside && h(Beside, { beside: found.beside, here }),
     h(Why, { found, place }),
     h(Section, { title: "What happened" }, h(Happened, { events: found.events, now })),
     (found.parents?.length > 0 || found.children?.length > 0) && h(Family, { found, here }),
@@ -29,6 +30,11 @@ export function Partition({ place }) {
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),
   ));
 }
+
+/** Among those that a person must look at, one after the other. */
+const Beside = ({ beside: { previous, following, place, number, whole }, here }) => h(HStack, { as: "nav", "aria-label": "Parked ones", fontSize: "sm", gap: 3 },
+  previous && h(To, { to: at({ ...here, key: previous }) }, "Previous parked"), h(Text, { as: "span", color: "fg.muted" }, `${place.toLocaleString()} of ${whole ? "" : "the first "}${number.toLocaleString()} parked`),
+  following && h(To, { to: at({ ...here, key: following }) }, "Next parked"));
 
 const Lasting = ({ at: since, now }) => h("time", { dateTime: since, title: since }, ago(Math.max(0, (Date.parse(now) - Date.parse(since)) / 1000)));
 

@@ -111,7 +111,7 @@ def test_a_count_is_kept_as_long_as_it_is_dear(slow, monkeypatch):
     monkeypatch.setattr(counting, "monotonic", lambda: now[0])
     count = counting.count
 
-    def dear(store, source):
+    def dear(store, source, rows):
         began = now[0]
         now[0] += 7
         return replace(count(store, source), began=began, took=7.0)

@@ -98,3 +98,42 @@ def test_the_page_of_a_source_says_what_the_overview_says_of_it(night, client, t
     found = client.get("/api/v1/source", params=asked, headers=headers).json()
     assert (found["trouble"], found["in_words"]["parked"]) == ("parked", 2)
     assert found["said"].startswith("2 are parked: a person reopens them.")
+
+
+def test_of_many_sources_one_look_reads_no_more_rows_than_of_few(store, monkeypatch, look):
+    monkeypatch.setattr(counting, "ROWS", 60)
+    for number in range(10):
+        made = source(store, f"s{number}", TEAM_DAG, [f"k{key}" for key in range(8)], max_failures=1)
+        for _ in range(6):
+            park(made, "no file")
+        made.get_next_partition()
+    asked = []
+    page = type(store).page
+
+    def noted(store, source, status, after, limit, **more):
+        asked.append(limit)
+        return page(store, source, status, after, limit, **more)
+
+    monkeypatch.setattr(type(store), "page", noted)
+    needs = look(["ours"])["needs"]
+    assert sum(asked) <= 60
+    assert [(each["number"], each["more"]) for each in needs] == [(6, "3 no file · of the first 3")] * 10
+
+
+def test_from_a_parked_partition_one_gets_to_the_next(store, client, token):
+    made = source(store, "d", TEAM_DAG, ["a", "b", "<c>", "d"], max_failures=1)
+    for _ in range(3):
+        park(made, "no file")
+    headers = {"Authorization": f"Bearer {token('viewer', ['ours'])}"}
+    here = {"store": "coordination_default", "source": "d|PARTITION"}
+
+    def beside(key):
+        return client.get("/api/v1/partition", params={**here, "key": key}, headers=headers).json()["beside"]
+
+    parked = sorted(each.key for each in made.partitions(parked=True))
+    [first, second, third] = [beside(key) for key in parked]
+    assert (first["previous"], first["following"], first["place"]) == (None, parked[1], 1)
+    assert second == {"previous": parked[0], "following": parked[2], "place": 2, "number": 3, "whole": True}
+    assert (third["following"], third["place"]) == (None, 3)
+    [other] = {"a", "b", "<c>", "d"} - set(parked)
+    assert beside(other) is None
