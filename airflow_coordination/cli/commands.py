@@ -245,6 +245,8 @@ _QUICKSTART: Final = (
 
 
 _RESET: Final = (
+    _option("--run", action="store_true", help="Of one partition: trigger its DAG then, whose tasks try it first"),
+    _option("--dag", metavar="DAG_ID", help="With --run: which one, where several make the source's partitions"),
     _option("--branch", type=int, metavar="N", help="Into this branch, which has begun (default: out of any)"),
     _option("--out-of-branch", action="store_true", help="Although others stand for its rows since it was retired"),
 )

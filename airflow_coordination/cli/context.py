@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import Any, Final, Protocol
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
@@ -56,6 +56,22 @@ def settings_without_airflow() -> Settings:
     return Settings(reassign_grace=grace)
 
 
+class Runs(Protocol):
+    """Airflow's DAGs, where a command runs within it."""
+
+    def is_paused(self, dag_id: str) -> bool:
+        """Return whether a DAG is paused.
+
+        :raises SettingsError: when there is none of this name.
+        """
+
+    def trigger(self, dag_id: str, conf: dict[str, Any], by: str) -> str:
+        """Trigger a run, and return its id; raises what Airflow raises.
+
+        :param by: who does it.
+        """
+
+
 class CommandContext:
     """A store, opened when a command first asks for it.
 
@@ -63,6 +79,7 @@ class CommandContext:
     :param look_around: gives the findings of ``doctor`` on Airflow, where the command runs within it.
     :param airflow: gives the places of Airflow.
     :param settings: gives the timers and limits that the store's users have, as far as they are configured.
+    :param runs: Airflow's DAGs; ``None`` where the command does not run within it.
     """
 
     def __init__(
@@ -71,8 +88,9 @@ class CommandContext:
         look_around: Callable[[], Iterable[Finding]] = tuple,
         airflow: Callable[[], AirflowPlaces] = places_without_airflow,
         settings: Callable[[], Settings] = settings_without_airflow,
+        runs: Runs | None = None,
     ) -> None:
-        self._opening, self.settings = opening, settings
+        self._opening, self.settings, self.runs = opening, settings, runs
         self.look_around = look_around
         self.airflow = airflow
 

@@ -9,7 +9,7 @@ from contextlib import closing
 
 from airflow_coordination.cli.command import STORE, Command, Option
 from airflow_coordination.cli.commands import COMMANDS, FIRST, GROUPS, SECTIONS
-from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.context import CommandContext, Runs
 from airflow_coordination.cli.grammar import teach
 from airflow_coordination.cli.output import say
 from airflow_coordination.leases.handover import STORE_VARIABLE
@@ -62,9 +62,12 @@ def _told() -> str:
     return "\n".join([*lines, "", "Groups:", *(f"  {name:15} {told}" for name, (told, _) in GROUPS.items())])
 
 
-def standalone_context(args: argparse.Namespace) -> CommandContext:
-    """Return the context of the store that ``--store`` or the environment variable ``COORDINATION_STORE`` names."""
-    return CommandContext(lambda: _open(args.store or os.environ.get(STORE_VARIABLE)))
+def standalone_context(args: argparse.Namespace, runs: Runs | None = None) -> CommandContext:
+    """Return the context of the store that ``--store`` or the environment variable ``COORDINATION_STORE`` names.
+
+    :param runs: Airflow's DAGs, where the command runs within it all the same.
+    """
+    return CommandContext(lambda: _open(args.store or os.environ.get(STORE_VARIABLE)), runs=runs)
 
 
 def _open(text: str | None) -> PartitionStore:

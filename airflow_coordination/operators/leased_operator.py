@@ -22,7 +22,9 @@ from airflow_coordination.protocol.pause import Pause
 from airflow_coordination.sensors.partitions import PartitionsSensor
 from airflow_coordination.submission.lease_choice import Done, LeaseChoice
 from airflow_coordination.submission.task_instance import TaskMemory, show_partition
+from airflow_coordination.values.asking import asked_for
 from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.names import identifier_of
 from airflow_coordination.values.program import TYPED
 from airflow_coordination.values.settings import (
     AT_ONE_TIME,
@@ -188,7 +190,9 @@ class LeasedOperator(TextFields):
         :raises AirflowSkipException: when nothing can be acquired and ``on_empty="skip"``: see it.
         :raises AirflowFailException: when the source has paused itself.
         """
-        choice = LeaseChoice(coordinator, memory, self.hint, self.on_clear, self.concurrent_leases, self.balancing)
+        run = context.get("dag_run")  # one that was triggered by reset --run says for which partition
+        hint = asked_for(getattr(run, "conf", None), identifier_of(coordinator)) or self.hint
+        choice = LeaseChoice(coordinator, memory, hint, self.on_clear, self.concurrent_leases, self.balancing)
         found = adopted or choice.choose(context["ti"].try_number)
         if found is None:
             coordinator.looking.check_known()  # a misspelt source has nothing to acquire either

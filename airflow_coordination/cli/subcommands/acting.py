@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
@@ -9,12 +10,12 @@ from argparse import Namespace
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 from airflow_coordination import stores
-from airflow_coordination.cli.context import CommandContext, account
+from airflow_coordination.cli.context import CommandContext, Runs, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.selection import selected, sentence
 from airflow_coordination.duties.duty import run_duties
@@ -22,6 +23,7 @@ from airflow_coordination.duties.follow_ups import FollowUps, told
 from airflow_coordination.duties.standing import CleanUp
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.monitoring.acting import TOLD, at_stake, each
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.monitoring.deeds import new_batch
@@ -32,12 +34,14 @@ from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.protocol.remedies import command, shell_of
+from airflow_coordination.protocol.remedies import command, quoted, shell_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.systems.kafka.offsets import options_in
 from airflow_coordination.systems.rights import FollowUpRights
+from airflow_coordination.values.asking import asking_for
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, SettingsError, shown
+from airflow_coordination.values.names import identifier_of
 
 MANY: Final = 100
 """From so many partitions on a person wants to see how far it is."""
@@ -63,11 +67,13 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
         say(scope)
     partitions, about = meant.partitions, f"partition(s) of source {args.source}"
     told = {"branch": args.branch, "out_of_branch": args.out_of_branch} if action is Action.RESET else {}
+    run = planned(context, coordinator, partitions, args) if action is Action.RESET else None
+    also = f", and trigger DAG {run.dag}, whose tasks try it first" if run else ""
     if args.dry_run:
         fit = _told(partitions, lambda partition: coordinator.people.check_action(action, partition, **told))
-        say(f"Dry run: would {action} {fit} of {len(partitions)} {about}. Nothing was changed.")
+        say(f"Dry run: would {action} {fit} of {len(partitions)} {about}{also if fit else ''}. Nothing was changed.")
         return int(fit < len(partitions))
-    if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}?", context.store)):
+    if not partitions or (not args.yes and not confirmed(f"{action} {len(partitions)} {about}{also}?", context.store)):
         say("Nothing was changed.")
         return 0
     by, why = args.by or account(), args.why
@@ -76,7 +82,66 @@ def act(context: CommandContext, action: Action, args: Namespace) -> int:
     say(f"Done: {action} {done} of {len(partitions)} {about}.")
     if action is Action.RETRACT and done:
         _tell_merged(coordinator, {partition.key for partition in partitions})
-    return int(done < len(partitions))
+    return run.go(by) if run and done else int(done < len(partitions))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A run that is to be triggered after a reset: ``reset --run``.
+
+    :param runs: triggers it.
+    :param dag: the id of its DAG.
+    :param conf: what the run is given.
+    """
+
+    runs: Runs
+    dag: str
+    conf: dict[str, Any]
+
+    def go(self, by: str) -> int:
+        """Trigger it, and return the exit code.
+
+        :param by: who does it.
+        """
+        try:
+            run = self.runs.trigger(self.dag, self.conf, by)
+        except Exception as error:  # Airflow's, of many kinds; the reset is done, and what is left can be typed
+            say(f"Error: DAG {self.dag} could not be triggered: {error}")
+            say(f"By hand: airflow dags trigger {quoted(self.dag)} --conf {quoted(json.dumps(self.conf))}")
+            return 1
+        say(f"Done: triggered run {run} of DAG {self.dag}.")
+        return 0
+
+
+def planned(
+    context: CommandContext, coordinator: SourceCoordinator, partitions: Sequence[Partition], args: Namespace
+) -> Plan | None:
+    """Return the run that is asked for beside the reset, after looking whether it can be; ``None`` if none is.
+
+    :raises SettingsError: when there is no Airflow, not one partition, or not one DAG.
+    """
+    if not args.run:
+        if args.dag is not None:
+            raise SettingsError("--dag", args.dag, "is for --run", "Give --run, or leave it out")
+        return None
+    if context.runs is None:
+        raise SettingsError("--run", True, "needs Airflow", "Type it to `airflow coordination`, where Airflow is")
+    if len(partitions) != 1:
+        problem = f"is for one partition, not for {len(partitions)}"
+        raise SettingsError("--run", True, problem, "Name one key; of many at once, trigger the DAG yourself")
+    dag = args.dag or _only_dag(coordinator)
+    if context.runs.is_paused(dag):
+        say(f"DAG {dag} is paused: its run waits until somebody unpauses it.")
+    return Plan(context.runs, dag, asking_for(identifier_of(coordinator), partitions[0].key))
+
+
+def _only_dag(coordinator: SourceCoordinator) -> str:
+    known = dict(coordinator.store.sources()).get(identifier_of(coordinator), {})
+    dags = sorted(dags_of(known))
+    if len(dags) != 1:
+        problem = f"does not say which of {dags}" if dags else "finds no DAG that makes this source's partitions"
+        raise SettingsError("--run", True, problem, "Name it: --dag DAG_ID")
+    return dags[0]
 
 
 def _tell_merged(coordinator: SourceCoordinator, keys: Set[str]) -> None:
