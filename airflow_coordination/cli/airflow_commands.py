@@ -108,7 +108,7 @@ class AirflowRuns:
 
         :raises SettingsError: when there is none of this name.
         """
-        from airflow.models import DagModel
+        from airflow.models.dag import DagModel
 
         found = DagModel.get_current(dag_id)
         if found is None:
