@@ -49,7 +49,7 @@ MUTANTS = (
     Mutant(
         "all DAGs are those of no team",
         "board.permissions",
-        "teams = (None, *sorted(Team.get_all_team_names()))",
+        "teams = (None, *session.scalars(select(Team.name).order_by(Team.name)))",
         "teams = (None,)",
         "another team's editor acts on a source whose DAG was removed",
         _board("test_access.py::test_b1_a_source_without_a_dag_that_exists_is_not_there"),

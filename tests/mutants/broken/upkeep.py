@@ -69,8 +69,8 @@ MUTANTS = (
     Mutant(
         "a chunk is done by some of it",
         "planning.compaction.search",
-        "if len(states) < len(part.heads):",
-        "if not states:",
+        "if new := sum(head.merged_with is None for head in part.heads):",
+        "if (new := sum(head.merged_with is None for head in part.heads)) == len(part.heads):",
         "what was published after a compaction is never merged",
         _unit("compaction/test_search", "test_a_chunk_above_the_limit_is_merged_in_parts_that_stay"),
     ),
