@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
+from typing import Final
 
 from airflow_coordination.cli.command import STORE, Command, Option
 from airflow_coordination.cli.commands import COMMANDS, FIRST, GROUPS, SECTIONS
@@ -17,17 +19,28 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.opening import open_store
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
+NOT_READ: Final = 141
+"""The exit code of a program whose output nobody reads any more, as shells say it of SIGPIPE."""
+
 
 def run(
     command: Command, args: argparse.Namespace, open_context: Callable[[argparse.Namespace], CommandContext]
 ) -> int:
-    """Carry out ``command`` and return the exit code: 0, or 1 after saying in plain words what went wrong."""
+    """Carry out ``command`` and return the exit code: 0, or 1 after saying in plain words what went wrong.
+
+    Where the program behind a pipe reads no more, as ``head`` does, that is the end of it, and no error of ours.
+    """
     try:
         with closing(open_context(args)) as context:
-            return command.run(context, args) or 0
+            code = command.run(context, args) or 0
+            sys.stdout.flush()
+            return code
     except CoordinationError as error:
         say(f"Error: {error}")
         return 1
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python writes out the rest as it ends
+        return NOT_READ
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -192,8 +192,9 @@ def unexpected(error: Exception) -> str:
 
 
 def _last(said: str) -> str:
-    """Return the last line that says something, without what differs from run to run."""
-    lines: Sequence[str] = [line.strip("= \t") for line in said.splitlines() if line.strip("= \t")]
+    """Return the last line that says something, without colours and what differs from run to run."""
+    plain = re.sub(r"\x1b\[[\d;]*m", "", said)
+    lines: Sequence[str] = [line.strip("= \t") for line in plain.splitlines() if line.strip("= \t")]
     return re.sub(r" in [\d.]+s( \([\d:]+\))?$", "", lines[-1])[:200].replace("\t", " ") if lines else ""
 
 
