@@ -248,7 +248,7 @@ def test_s22_what_was_retired_is_not_deleted_and_created_anew(month: Month, then
     for step in then:
         step(month.c, number, *WHO)
     for action in (Action.DELETE, Action.CLEAN_UP):
-        with pytest.raises(BranchError, match=r"bring them back.*--out-of-branch`, and delete it then") as error:
+        with pytest.raises(BranchError, match=r"bring them back.*--out-of-branch.*`, and delete it then") as error:
             month.c.people.act(action, key, *WHO)
         assert commands(error.value) == ["reset"]
     for dry_run in (True, False):
