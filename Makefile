@@ -11,10 +11,10 @@ BIN := .venv/bin
 RUN := PATH="$(CURDIR)/$(BIN):$$PATH" scripts/with_java.sh
 # What computes runs two at once, test by test.
 TWO_AT_ONCE := -n 2 --dist worksteal
-# What starts processes mostly waits for them: four at once, a file in one process, so that its engines start once.
-FOUR_AT_ONCE := -n 4 --dist loadfile --no-loadscope-reorder
+# What starts processes mostly waits for them: three at once, a file in one process, so that its engines start once.
+THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not (slow or postgres or spark or system or dynamodb or kafka or kinesis or opensearch)
-# What runs two at once; all else is collected by those that run four at once. conftest.py refuses a slow test in tests/unit.
+# What runs two at once; all else is collected by those that run three at once. conftest.py refuses a slow test in tests/unit.
 BY_TEST := tests/unit tests/conformance
 # What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
 TIMED := tests/system tests/browser/test_large.py tests/processes tests/merging/test_postgresql.py tests/branching/test_postgresql.py tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py tests/integration/balance/test_figures.py
@@ -82,7 +82,7 @@ test-by-test: dynamodb-local
 test-by-file: .venv/ready
 	@mkdir -p .work; echo "The mutants are tried beside the following, in idle moments only (.work/mutants.log)"; \
 	$(IDLE) $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; export COORDINATION_TEST_SHARE=$(SHARE); \
-	$(RUN) python -m pytest $(FOUR_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)" && \
+	$(RUN) python -m pytest $(THREE_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)" && \
 	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"; code=$$?; \
 	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
 
