@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
 
+from airflow_coordination.protocol.pages import takes
 from airflow_coordination.protocol.port import AUDITED, PartitionStore
 
 NAMED: Final = 5
@@ -52,9 +52,7 @@ def newest(store: PartitionStore, source: str, limit: int = AUDITED) -> Sequence
     :param source: the stored identifier.
     :param limit: so many at most.
     """
-    try:
-        inspect.signature(store.audit).bind("", None, limit)
-    except TypeError:
+    if not takes(store.audit, "", None, limit):
         return store.audit(source, None)[-limit:]
     return store.audit(source, None, limit)
 

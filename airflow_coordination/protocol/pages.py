@@ -23,6 +23,15 @@ def _at_once(read: Read) -> Sequence[HeadRecord]:
     return read()
 
 
+def takes(method: Callable[..., Any], *given: object, **named: object) -> bool:
+    """Return whether a method of a store can be called so: one from elsewhere may be older than a parameter of it."""
+    try:
+        inspect.signature(method).bind(*given, **named)
+    except TypeError:
+        return False
+    return True
+
+
 def narrowed(store: PartitionStore, within: Span | None) -> dict[str, Any]:
     """Return what ``store.heads`` is given beside the rest; nothing where nothing is narrowed.
 
@@ -33,12 +42,10 @@ def narrowed(store: PartitionStore, within: Span | None) -> dict[str, Any]:
     """
     if within is None:
         return {}
-    try:
-        inspect.signature(store.heads).bind("", within=within)
-    except TypeError as error:
+    if not takes(store.heads, "", within=within):
         problem = "cannot read the head records of an interval: its heads() has no parameter within="
         remedy = "Update that store: PartitionStore.heads says what within= means"
-        raise SettingsError("store", store.description, problem, remedy) from error
+        raise SettingsError("store", store.description, problem, remedy)
     return {"within": within}
 
 
