@@ -34,6 +34,7 @@ from airflow_coordination.leases.supply import (
 from airflow_coordination.protocol.hierarchy import waves
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.refreshing import Outdated, Refresh
 from airflow_coordination.protocol.results import Created
 from airflow_coordination.protocol.writes import Create, NewPartition
@@ -52,6 +53,14 @@ from airflow_coordination.values.times import positive
 from airflow_coordination.values.whereabouts import is_gone
 
 log = logging.getLogger(__name__)
+
+
+def registered(store: PartitionStore, source_id: str) -> Mapping[str, Any]:
+    """Return what the store's registry knows of one source; nothing of one that nobody has registered.
+
+    :param source_id: its stored identifier.
+    """
+    return dict(store.sources()).get(source_id, {})
 
 
 def dags_of(facts: Mapping[str, Any]) -> frozenset[str]:
@@ -198,9 +207,8 @@ class Supplying:
 
         :param dag_id: Airflow's name of the DAG.
         """
-        known = dict(self._core.settler.repeat("list the sources", self._core.store.sources)).get(
-            self._core.source_id, {}
-        )
+        look = partial(registered, self._core.store, self._core.source_id)
+        known = self._core.settler.repeat("list the sources", look)
         if known.get("dag_id") == dag_id and dag_id in known.get("dag_ids", ()):
             return  # whoever is let work on this source alone may not write what is known of all
         try:

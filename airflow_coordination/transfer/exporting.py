@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.leases.creation import registered
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.pages import every_head
@@ -145,7 +146,7 @@ def _write(
 
     store = coordinator.store
     identifier = identifier_of(coordinator)
-    facts = dict(store.sources()).get(identifier, {})
+    facts = registered(store, identifier)
     prefix, source = coordinator.partition_prefix, coordinator.source
     heading = Heading(source, prefix, store.store_id, store.description, store.now(), facts)
     line(heading_line(heading, WITH_DOCUMENTS if documents else VERSION))

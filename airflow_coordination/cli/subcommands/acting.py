@@ -23,7 +23,7 @@ from airflow_coordination.duties.follow_ups import FollowUps, told
 from airflow_coordination.duties.standing import CleanUp
 from airflow_coordination.leases.cleaning import CleanedUp
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.creation import dags_of
+from airflow_coordination.leases.creation import dags_of, registered
 from airflow_coordination.monitoring.acting import TOLD, at_stake, each
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.monitoring.deeds import new_batch
@@ -136,8 +136,7 @@ def planned(
 
 
 def _only_dag(coordinator: SourceCoordinator) -> str:
-    known = dict(coordinator.store.sources()).get(identifier_of(coordinator), {})
-    dags = sorted(dags_of(known))
+    dags = sorted(dags_of(registered(coordinator.store, identifier_of(coordinator))))
     if len(dags) != 1:
         problem = f"does not say which of {dags}" if dags else "finds no DAG that makes this source's partitions"
         raise SettingsError("--run", True, problem, "Name it: --dag DAG_ID")

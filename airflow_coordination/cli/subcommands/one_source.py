@@ -13,7 +13,7 @@ from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import age_of
 from airflow_coordination.cli.subcommands.looking import chosen
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.leases.creation import dags_of
+from airflow_coordination.leases.creation import dags_of, registered
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.deeds import Deed, deeds
 from airflow_coordination.monitoring.late import late_ones
@@ -120,7 +120,7 @@ def print_source(context: CommandContext, args: Namespace) -> None:
 def _told(coordinator: SourceCoordinator) -> dict[str, object]:
     store, prefix = coordinator.store, coordinator.partition_prefix
     counts, outlook, pause = coordinator.counts(), coordinator.looking.outlook(), coordinator.pausing.current_pause()
-    facts = dict(store.sources()).get(identifier_of(coordinator), {})
+    facts = registered(store, identifier_of(coordinator))
     return {
         "source": coordinator.source,
         "prefix": prefix,
