@@ -61,10 +61,11 @@ engines: jars npm archive .work/site/ready
 servers:
 	@scripts/system_packages.sh java postgresql pgbouncer
 
-dynamodb-local: .venv/ready servers
+dynamodb-local: .venv/ready
+	@scripts/system_packages.sh java postgresql
 	@$(BIN)/python scripts/java_packages.py dynamodb-local
 
-jars: dynamodb-local
+jars: dynamodb-local servers
 	@$(BIN)/python scripts/java_packages.py hadoop-aws kafka opensearch spark-kafka $(if $(SHORT),,yarn)
 
 npm: .venv/ready
@@ -178,13 +179,8 @@ lint: .venv/ready .work/javascript/ready ## Style, types (the page's modules, to
 	$(BIN)/python scripts/accept.py --check
 	$(BIN)/python -m pytest -q --no-header tests/site/test_nav.py
 
-.PHONY: counted
-counted: .venv/ready
-	@scripts/system_packages.sh java postgresql
-	@$(BIN)/python scripts/java_packages.py dynamodb-local
-
 .PHONY: accept
-accept: counted ## Write everything that is pinned (what is sent, the API's document, pages made from the code), and show what differs
+accept: dynamodb-local ## Write everything that is pinned (what is sent, the API's document, pages made from the code), and show what differs
 	@$(RUN) python scripts/accept.py
 
 # An environment of its own: what builds the site is none of what we run on.
@@ -215,7 +211,7 @@ release: .venv/ready ## Build what is published into dist/ and check it as an in
 AGAINST ?=
 
 .PHONY: sent
-sent: counted ## Write the texts that each engine is sent into .work/sent (AGAINST=commit shows what differs from there)
+sent: dynamodb-local ## Write the texts that each engine is sent into .work/sent (AGAINST=commit shows what differs from there)
 	@rm -rf .work/sent && $(RUN) python -m tests.sent .work/sent
 	@$(if $(AGAINST),scripts/sent_against.sh $(AGAINST))
 
