@@ -32,6 +32,7 @@ from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.sql.columns import HEAD
 from benchmarks.goals import Reading, Readings
+from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.postgres import Cluster, plain
 from benchmarks.harness.run import Run
 from tests.engines.postgres import fresh_database
@@ -86,11 +87,10 @@ def _paged(run: Run, store: PartitionStore, connection: psycopg.Connection, numb
         assert found == number
 
     mine, theirs = _in_turn(ours, bare)
-    ratios = sorted(one[1] / other[1] for one, other in zip(mine, theirs, strict=True))
-    shown = f"{median(ratios):.2f} ({ratios[0]:.2f}–{ratios[-1]:.2f})"
+    beside = of_pairs([one[1] / other[1] for one, other in zip(mine, theirs, strict=True)])
     return {
         "P19 pages": _seconds(mine),
-        "P19 bare": Reading(median(ratios), shown, f"{_cpu(mine):.2f} s", f"{_cpu(theirs):.2f} s"),
+        "P19 bare": Reading(beside.middle, str(beside), f"{_cpu(mine):.2f} s", f"{_cpu(theirs):.2f} s"),
     }
 
 
@@ -121,9 +121,8 @@ def _cpu(taken: list[Took]) -> float:
 
 
 def _seconds(taken: list[Took]) -> Reading:
-    spread = sorted(cpu for _, cpu in taken)
-    shown = f"{_cpu(taken):.2f} ({spread[0]:.2f}–{spread[-1]:.2f})"
-    return Reading(_cpu(taken), shown, f"wall time {median(wall for wall, _ in taken):.2f} s")
+    found = of_pairs([cpu for _, cpu in taken])
+    return Reading(found.middle, str(found), f"wall time {median(wall for wall, _ in taken):.2f} s")
 
 
 def _planner(store: PartitionStore, slots: int) -> Planner:
