@@ -44,15 +44,14 @@ class Work:
 
 
 @pytest.fixture
-def marked(spark: Any) -> Iterator[SparkJobs]:
-    """A tenure that follows another in this thread."""
+def both(spark: Any) -> Iterator[tuple[SparkJobs, SparkJobs]]:
+    """A tenure that is over, and the one that follows it in this thread."""
     with unmarked_at_the_end():
         first, second = _jobs(spark, 1), _jobs(spark, 2)
         first.mark("the first")
         first.over()
         second.mark("the second")
-        second.first = first  # type: ignore[attr-defined]
-        yield second
+        yield first, second
         second.unmark()
     assert not spark.sparkContext.getJobTags()
 
@@ -68,10 +67,11 @@ def asked(spark: Any, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_who_is_late_cancels_nothing_of_the_next(spark: Any, marked: Any, asked: list[str]) -> None:
+def test_who_is_late_cancels_nothing_of_the_next(spark: Any, both: Any, asked: list[str]) -> None:
+    late, marked = both
     work = Work(spark)
     work.wait_until_it_runs()
-    marked.first.cancel()
+    late.cancel()
     _jobs(spark, 3).cancel()  # nor does who has marked nothing yet
     assert asked == []
     marked.cancel()
@@ -90,7 +90,8 @@ def test_who_is_late_cancels_nothing_of_the_next(spark: Any, marked: Any, asked:
         pytest.param(lambda context: context.clearJobTags(), id="no tag"),
     ],
 )
-def test_what_the_function_marks_otherwise_is_cancelled_too(spark: Any, marked: Any, before: Any) -> None:
+def test_what_the_function_marks_otherwise_is_cancelled_too(spark: Any, both: Any, before: Any) -> None:
+    _, marked = both
     work = Work(spark, before)
     work.wait_until_it_runs()
     marked.cancel()
