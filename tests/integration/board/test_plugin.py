@@ -8,6 +8,8 @@ import sys
 from importlib.metadata import entry_points
 
 from airflow_coordination.board.app import create_app
+from airflow_coordination.board.plugin import ROUTES
+from airflow_coordination.links.partitions import TAB
 from tests.house.tree import PACKAGE
 
 LOADED = """\
@@ -23,6 +25,11 @@ def test_a_task_process_loads_only_the_plugin_s_own_module():
     ran = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, check=True, text=True)
     ours = {name for name in json.loads(ran.stdout) if not name.startswith("airflow_coordination.board")}
     assert ours <= {"airflow_coordination", "importlib", "gc", "typing"}
+
+
+def test_a_task_s_link_leads_to_the_tab_that_is_registered():
+    """Both name it: the plugin may import nothing of ours, and what is below the board may not import it."""
+    assert ROUTES["task_instance"] == TAB
 
 
 def test_airflow_finds_it_by_its_entry_point():
