@@ -83,13 +83,13 @@ def process(tmp_path, spark_submit_stand_in, run_dag, request):
 
     job = tmp_path / "job.py"
 
-    def run(body, hint="a", native=False, conf=None, **arguments):
+    def run(body, hint="a", native=False, run_conf=None, **arguments):
         job.write_text(textwrap.dedent(body))
         own = {"application": str(job), "conn_id": "spark_local", "retry_delay": timedelta(0), "source": "flights"}
         name = request.node.name.replace("[", "_").replace("]", "")
         with DAG(name, schedule=None, render_template_as_native_obj=native) as dag:
             LeasedSparkSubmitOperator.partial(task_id="process", **own | arguments).expand(hint=[hint])
-        run = run_dag(dag, run_conf=conf)
+        run = run_dag(dag, run_conf=run_conf)
         [ti] = run.get_task_instances()
         return ti
 

@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 def test_a_task_of_a_run_that_was_triggered_for_a_partition_takes_it_first(process, store_url):
     flights = SourceCoordinator(open_store(store_url), "flights", "test")
     flights.create_partitions(["a", "b", "c"])
-    ti = process("print('hello')", complete_on_success=True, conf=asking_for("flights|PARTITION", "b"))
+    ti = process("print('hello')", complete_on_success=True, run_conf=asking_for("flights|PARTITION", "b"))
     assert (ti.state, ti.rendered_map_index) == ("success", "b")
     assert flights.partition("b").status is PartitionStatus.COMPLETED
     assert flights.partition("a").status is PartitionStatus.UNASSIGNED

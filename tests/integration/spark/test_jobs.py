@@ -54,6 +54,8 @@ def both(spark: Any) -> Iterator[tuple[SparkJobs, SparkJobs]]:
         yield first, second
         second.unmark()
     assert not spark.sparkContext.getJobTags()
+    # Whoever left a task that sleeps would hold up all that follow in this process.
+    assert spark.range(1).count() == 1
 
 
 @pytest.fixture
@@ -86,7 +88,10 @@ def test_who_is_late_cancels_nothing_of_the_next(spark: Any, both: Any, asked: l
 @pytest.mark.parametrize(
     "before",
     [
-        pytest.param(lambda context: context.setJobGroup("mine", "a group of its own"), id="another group"),
+        pytest.param(
+            lambda context: context.setJobGroup("mine", "a group of its own", interruptOnCancel=True),
+            id="another group",
+        ),
         pytest.param(lambda context: context.clearJobTags(), id="no tag"),
     ],
 )
