@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any, Final
 
+from airflow_coordination.systems.spark import connect
 from airflow_coordination.systems.spark.session import context_of
 
 PARALLELISM: Final = "spark.sql.sources.parallelPartitionDiscovery.parallelism"
@@ -28,7 +29,15 @@ def capped_listing(spark: Any) -> Iterator[None]:
     finally:
         if capped:
             with suppress(Exception):  # the session was stopped, or its JVM is gone: there is nothing to put back
-                spark.conf.unset(PARALLELISM)
+                _put_back(spark)
+
+
+def _put_back(spark: Any) -> None:
+    if context_of(spark) is not None:
+        spark.conf.unset(PARALLELISM)
+        return
+    # A server that no longer answers keeps nobody from stopping.
+    connect.within(connect.ANSWER_WITHIN, lambda: spark.conf.unset(PARALLELISM))
 
 
 def _cap(spark: Any) -> bool:

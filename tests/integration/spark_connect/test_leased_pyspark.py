@@ -198,12 +198,19 @@ def test_execution_timeout_gives_the_lease_back_and_ends_its_action(process, coo
 
 
 def test_a_server_that_does_not_answer_keeps_nobody_from_stopping(process, coordinator, server, monkeypatch):
+    """Neither the function nor what the task says to the server afterwards."""
     monkeypatch.setattr(connect, "ANSWER_WITHIN", 1.0)
-    work, took = interrupted_by(
-        lambda: (server.process.send_signal(signal.SIGSTOP), os.kill(os.getpid(), signal.SIGTERM))
-    )
+    stopped = []
+
+    def stop_both():
+        stopped.append(time.monotonic())
+        server.process.send_signal(signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    work, took = interrupted_by(stop_both)
     try:
         found = process(work)
+        assert time.monotonic() - stopped[0] < 2 * AT_ONCE
     finally:
         server.process.send_signal(signal.SIGCONT)
     assert found[0].state == "failed"
