@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,12 @@ PREFERRING = [row for row in TURNS if row.files]
 PARTED = [row for row in ROWS if row.parts > 1]
 ASKING = [row for row in ROWS if row.unless]
 by_name = {"ids": lambda row: row.name}
+
+
+@cache
+def on(commit: str | None) -> Choices:
+    """Return what a commit tries where nothing has changed; it takes reading hundreds of files."""
+    return Choices(commit, {})
 
 
 @pytest.mark.parametrize("row", ROWS, **by_name)
@@ -97,7 +104,7 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
         }[name],
         "pages that start Spark and engines": lambda name: f"{row.places[0]}::test_page_runs[docs/{name}.md]",
     }[row.name]
-    tried = [[name for name in row.turns if not Choices(commit, {}).leaves_out(tests(name))] for commit in COMMITS]
+    tried = [[name for name in row.turns if not on(commit).leaves_out(tests(name))] for commit in COMMITS]
     assert {len(names) for names in tried} == {1}
     assert {name for [name] in tried} == set(row.turns)
     assert any(
@@ -107,7 +114,7 @@ def test_each_commit_tries_one_and_each_comes_to_its_turn(row: LeftOut) -> None:
 
 def test_in_memory_and_on_sqlite_the_kit_is_always_tried() -> None:
     two = "tests/conformance/test_sqlite.py::TestSqlite::test_e17_s1_writers[2]"
-    assert not any(Choices(commit, {}).leaves_out(two) for commit in COMMITS)
+    assert not any(on(commit).leaves_out(two) for commit in COMMITS)
 
 
 def test_the_proof_asks_for_what_a_row_decides_about() -> None:
@@ -174,7 +181,7 @@ def test_what_a_small_landing_touches_is_tried_whole() -> None:
 
 
 def test_where_nothing_tells_the_commit_all_is_tried() -> None:
-    assert not any(Choices(None, {}).leaves_out(place) for row in TURNS + PARTED for place in row.places)
+    assert not any(on(None).leaves_out(place) for row in TURNS + PARTED for place in row.places)
 
 
 @pytest.mark.parametrize(("turn", "commit"), [("3f2a", "3f2a"), (COMMITS[7], COMMITS[7]), (left_out.EVERY_TURN, None)])
@@ -196,10 +203,8 @@ def test_the_other_tests_of_a_file_are_always_tried() -> None:
     always = (
         "tests/integration/crash_points/test_crash_points.py::test_s6_killed_at_any_call_after_a_lost_answer[sweep]"
     )
-    assert not any(Choices(commit, {}).leaves_out(always) for commit in COMMITS)
-    assert not any(
-        Choices(commit, {}).leaves_out("tests/system/demo/test_demo.py::test_a_missing") for commit in COMMITS
-    )
+    assert not any(on(commit).leaves_out(always) for commit in COMMITS)
+    assert not any(on(commit).leaves_out("tests/system/demo/test_demo.py::test_a_missing") for commit in COMMITS)
 
 
 @pytest.mark.parametrize("row", ASKING, **by_name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from airflow_coordination.cli.context import CommandContext
-from airflow_coordination.cli.standalone import parser, run
+from airflow_coordination.cli.standalone import run
 from airflow_coordination.leases import Block, SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
+from tests.unit.typed import PARSER
 
 Cli = Callable[..., tuple[int, str, str]]
 
@@ -16,7 +17,7 @@ def cli_on(store: PartitionStore, capsys) -> Cli:
     """Return what runs a command line; it returns exit code, standard output and standard error."""
 
     def typed(*argv: str) -> tuple[int, str, str]:
-        args = parser().parse_args(argv)
+        args = PARSER.parse_args(argv)
         code = run(args.command, args, lambda _: CommandContext(lambda: store))
         said = capsys.readouterr()
         return code, said.out, said.err

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from airflow_coordination.cli.context import CommandContext
-from airflow_coordination.cli.standalone import parser, run
+from airflow_coordination.cli.standalone import run
 from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.stores import open_store
 from tests.backfills import Month
-from tests.unit.typed import understood
+from tests.unit.typed import PARSER, understood
 
 WHY = ("--why", "late data", "--by", "ana", "-o", "json")
 ENABLE = ("store", "enable", "branches")
@@ -29,7 +29,7 @@ def cli(month, capsys):
     """Run a command line; return exit code, what it printed as JSON, and standard error."""
 
     def typed(*argv: str) -> tuple[int, Any, str]:
-        args = parser().parse_args(argv)
+        args = PARSER.parse_args(argv)
         code = run(args.command, args, lambda _: CommandContext(lambda: month.store))
         out, err = capsys.readouterr()
         return code, json.loads(out) if out else None, err
