@@ -24,6 +24,7 @@ from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.protocol.partition import PartitionIdentifier
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.in_bulk import unsearched
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
 from airflow_coordination.values.names import DUTIES, identifier_of
 
@@ -222,6 +223,7 @@ class Planner:
         remembered = self.remembered()
         return Looked(list(configs.values()), remembered, self.snapshot(configs))
 
+    @unsearched()
     def planned(self, prepared: Looked, available: int | None = None) -> Plan:
         """Return what a run would do with what was read.
 

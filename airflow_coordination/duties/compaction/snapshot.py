@@ -21,6 +21,7 @@ from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord
+from airflow_coordination.values.in_bulk import unsearched
 from airflow_coordination.values.names import identifier_of
 
 _TENURES: Final = 100
@@ -72,6 +73,7 @@ def newest_tenures(coordinator: SourceCoordinator) -> str | None:
     return hashlib.sha256(" ".join(tenure.op for tenure in found).encode()).hexdigest()[:32]
 
 
+@unsearched()
 def look(
     coordinator: SourceCoordinator, groups: SourceCoordinator, datasets: Iterable[str], history: str | None
 ) -> Snapshot:

@@ -36,6 +36,7 @@ from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.dialect import Statement
 from airflow_coordination.values.accounting import AddedUp, added_up
+from airflow_coordination.values.in_bulk import unsearched
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Clock, Span, from_micros, to_micros
 
@@ -200,8 +201,8 @@ class SqlReading(ABC):
         parameters["after_dataset"] = after_dataset
         if within is not None:
             parameters |= {"start": to_micros(within.start), "end": to_micros(within.end)}
-        rows = self.execute(Call("read head records", writes=False), statement, parameters)
-        return heads_of(rows)
+        with unsearched():
+            return heads_of(self.execute(Call("read head records", writes=False), statement, parameters))
 
     def history(self, source: str, key: str | None = None, limit: int = 1000) -> Sequence[PastTenure]:
         """Return the newest tenures that have ended, the newest first, of one partition if it is named."""
