@@ -14,6 +14,7 @@ from typing import Final
 
 from airflow_coordination.outputs.manifests import Manifest, Reference
 from airflow_coordination.outputs.origins import Origin
+from airflow_coordination.values.in_bulk import made_of
 from airflow_coordination.values.input_errors import InvalidInputError, InvalidKeyError
 from airflow_coordination.values.names import MAX_SOURCE_BYTES, MERGED, UPKEEP, compose_merged, compose_source
 
@@ -108,11 +109,11 @@ class Overlays:
     _places: Mapping[str, Place] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        places = {
-            origin.digest: Place(overlay, number)
-            for overlay in self.row
-            for number, origin in enumerate(overlay.covers)
-        }
+        places: dict[str, Place] = {}
+        for overlay in self.row:
+            number = len(overlay.covers)
+            made = made_of(Place, ([overlay] * number, range(number)))
+            places.update(zip([origin.digest for origin in overlay.covers], made, strict=True))
         object.__setattr__(self, "_places", places)
 
     def place(self, reference: Reference, key: str) -> Place | None:

@@ -62,6 +62,6 @@ def made_of(kind: type[T], columns: Sequence[Sequence[Any]]) -> list[T]:
     if {*map(len, columns)} != {number}:
         raise ValueError(f"columns of {kind.__name__} are of several lengths")
     found = list(map(object.__new__, repeat(kind, number)))
-    for field, column in zip(fields(kind), columns, strict=True):  # type: ignore[arg-type]
-        deque(map(kind.__dict__[field.name].__set__, found, column), maxlen=0)
+    for each, column in zip(fields(kind), columns, strict=True):  # type: ignore[arg-type]
+        deque(map(kind.__dict__[each.name].__set__, found, column), maxlen=0)
     return found

@@ -24,6 +24,7 @@ from airflow_coordination.outputs.membership import (
     keys_of,
     named,
     planned,
+    planned_each,
     shares_of,
 )
 from airflow_coordination.outputs.merging import dataset_of, epoch_of, group_key
@@ -201,11 +202,8 @@ class _Planned:
         self._merged_before = {key for one in before for key in keys_of(one)}
         self._covered_after: dict[int, set[tuple[str, str]]] = {}
         self._records = {record.key: record for record in seen.heads}
-        self.heads = [self._planned(record) for record in seen.heads]
-
-    def _planned(self, record: HeadRecord) -> Head:
-        interval = interval_of(record, self.config.interval_from_key) or ETERNITY
-        return planned(record, interval, self._merged_in.get(record.key))
+        intervals = (interval_of(record, config.interval_from_key) or ETERNITY for record in seen.heads)
+        self.heads = planned_each(seen.heads, intervals, self._merged_in)
 
     def tasks(self, found: Found) -> Iterator[Task]:
         """Yield the groups of what was found, of what is dead, and of what later epochs have taken over."""

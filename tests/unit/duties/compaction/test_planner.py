@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections import Counter
 from datetime import timedelta
@@ -9,11 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.duties.compaction import remembered
+from airflow_coordination.duties.compaction import planner as compaction
+from airflow_coordination.duties.compaction import remembered, snapshot
 from airflow_coordination.duties.compaction.plan import State
 from airflow_coordination.duties.compaction.planner import COMPACT, Planner
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs.membership import by_key, interval_of, planned, planned_each
 from airflow_coordination.planning.compaction.groups import GroupWork
+from airflow_coordination.planning.intervals import ETERNITY
 from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
@@ -394,3 +398,30 @@ def test_a_source_whose_name_is_too_long_for_one_beside_it_is_refused(data: Data
     said = r"source='ss.*: is 2 byte\(s\) too long for a source beside it, ~merged/<source>, .* a shorter name"
     with pytest.raises(InvalidKeyError, match=said):
         of(longest + 2)
+
+
+def test_planned_together_each_is_as_planned_alone(data: Dataset) -> None:
+    publish(data, "2013-01-03", "2013-01-04")
+    planner(data).run([config()])
+    work(data)
+    publish(data, "2013-01-04", mode="append")
+    publish(data, "2013-01-05")
+    heads = [head for page in data.standing().pages() for head in page]
+    intervals = [interval_of(head, "%Y-%m-%d") or ETERNITY for head in heads]
+    shares = by_key(data.overlays(), 1)
+    alone = [planned(head, each, shares.get(head.key)) for head, each in zip(heads, intervals, strict=True)]
+    assert planned_each(heads, intervals, shares) == alone
+    assert [head.merged_with is None for head in alone] == [False, True, True]
+    assert planned_each([], [], shares) == []
+
+
+def test_nobody_searches_for_dead_cycles_while_it_looks(data: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    for module, name in ((snapshot, "read_overlays"), (compaction, "plan")):
+        real = getattr(module, name)
+        noted = lambda *given, real=real: (seen.append(gc.isenabled()), real(*given))[1]  # noqa: E731
+        monkeypatch.setattr(module, name, noted)
+    publish(data, "2013-01-03")
+    planner(data).run([config()])
+    assert seen == [False, False]
+    assert gc.isenabled()
