@@ -28,7 +28,17 @@ _BY_FIXTURE = {
     "opensearch_node": "opensearch",
 }
 _SYSTEM, _BROWSER, _UNIT, _KIT = "tests/system/", "tests/browser/", "tests/unit/", "tests/conformance/"
-_LONGEST = (_SYSTEM, _BROWSER, "tests/properties/test_stores_agree.py", "tests/simulation/test_simulation.py")
+_LONGEST = (
+    _SYSTEM,
+    _BROWSER,
+    "tests/docs/test_snippets.py",
+    "tests/integration/crash_points/",
+    "tests/integration/kinesis/test_kills.py",
+    "tests/integration/spark/test_worker_pool.py",
+    "tests/integration/spark_faults/",
+    "tests/properties/test_stores_agree.py",
+    "tests/simulation/test_simulation.py",
+)
 """Begun first, so that no process is left with one of them when the others are done."""
 _ENGINES = {"slow", "postgres", "dynamodb", "kafka", "kinesis", "opensearch", "spark", "system"}
 _CHOICES = choices()
