@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.participant import Participant
+from airflow_coordination.leases.viewing.ended import EndedBook
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.metrics import gauged
 from airflow_coordination.protocol.pages import page_of
@@ -37,6 +38,7 @@ class Looking:
     def __init__(self, core: Participant, has: StoreParts) -> None:
         self._core, self._history, self._sums = core, has.history, has.sums
         self.chunks = ChunkBook(core, has.chunks)
+        self.ended = EndedBook(core, has.ended)
 
     def claimable(self, limit: int = 100) -> list[str]:
         """Return hints for what can be acquired now, in the acquisition order."""

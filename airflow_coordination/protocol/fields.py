@@ -161,6 +161,17 @@ CHUNK_FIELDS: Final = (
 )
 """Of the sums of a chunk, beside the source. The last one is the store's to say."""
 
+ENDED_FIELDS: Final = (
+    Field("start", Kind.TIME, "slotStart"),
+    Field("counted_to", Kind.TIME, "countedTo"),
+    Field("completed", Kind.NUMBER, "completed"),
+    Field("failed", Kind.NUMBER, "failed"),
+    Field("lost", Kind.NUMBER, "lost"),
+    Field("rows", Kind.NUMBER, "rowCount"),
+    Field("bytes", Kind.NUMBER, "byteCount"),
+)
+"""Of the sums of what ended in five minutes, beside the source."""
+
 DOCUMENT_FIELDS: Final = (
     Field("source", Kind.TEXT, "sourceIdentifier"),
     Field("name", Kind.TEXT, "name"),

@@ -13,6 +13,7 @@ from typing import Any, Final, Protocol
 
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
+from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -397,6 +398,30 @@ class Chunks(Protocol):
         """Remove all sums of a dataset; repeated, it does nothing."""
 
 
+class Ended(Protocol):
+    """Part of a store that keeps sums of what ended in each five minutes; it has a history, too."""
+
+    def ended_between(self, source: str, since: datetime, until: datetime, limit: int) -> Sequence[EndedTenure]:
+        """Return the first ``limit`` endings of the history from a time up to another one, the oldest first.
+
+        :param since: itself included.
+        :param until: itself excluded. What has ended just now may be missing: :data:`~.beside.ended_sums.LATE`.
+        """
+
+    def ended_sums(self, source: str, limit: int) -> Sequence[EndedSums]:
+        """Return the newest ``limit`` rows, the newest first."""
+
+    def put_ended_sums(self, source: str, row: EndedSums, seen: datetime | None) -> bool:
+        """Write a row if nobody else has since it was read.
+
+        :param seen: up to when the row that is there is counted; ``None`` where there is none.
+        :return: whether it was written.
+        """
+
+    def forget_ended_sums(self, source: str, before: datetime) -> None:
+        """Remove the rows that begin before a time; repeated, it does nothing."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreParts:
     """What a store has beside leases; ``None`` where it has not.
@@ -411,6 +436,7 @@ class StoreParts:
     :param chunks: sums of the chunks of datasets.
     :param documents: texts with versions, the view among them.
     :param branches: which partitions run in a branch.
+    :param ended: sums of what ended in each five minutes.
     """
 
     fused: FusedSteps | None = None
@@ -423,6 +449,7 @@ class StoreParts:
     chunks: Chunks | None = None
     documents: Documents | None = None
     branches: Branches | None = None
+    ended: Ended | None = None
 
 
 def parts_of(store: PartitionStore) -> StoreParts:

@@ -38,6 +38,7 @@ from airflow_coordination.protocol.writes import (
     SetPause,
     Sweep,
 )
+from airflow_coordination.stores.in_memory_ended import KeepsEnded
 from airflow_coordination.stores.in_memory_source import StoredSource, place_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE
@@ -105,7 +106,7 @@ def _check_place(environment: Mapping[str, str]) -> None:
         _refuse("this Spark driver was started by an Airflow task")
 
 
-class InMemoryStore:
+class InMemoryStore(KeepsEnded):
     """Keeps partitions in this process and loses them with it: for unit tests, ``dag.test()`` and ``drain()``.
 
     Threads may share it. It refuses to work in a forked child, a supervised Airflow task, and a Spark driver
@@ -144,6 +145,7 @@ class InMemoryStore:
             chunks=self,
             documents=self,
             branches=self,
+            ended=self,
         )
 
     def shared(self) -> InMemoryStore:
@@ -165,9 +167,7 @@ class InMemoryStore:
             yield self._clock.now()
 
     def _source(self, name: str) -> StoredSource:
-        if name not in self._sources:
-            self._sources[name] = StoredSource()
-        return self._sources[name]
+        return self._sources.setdefault(name, StoredSource()) if name not in self._sources else self._sources[name]
 
     @property
     def store_id(self) -> str:

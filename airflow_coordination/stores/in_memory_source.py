@@ -16,6 +16,7 @@ from typing import Any, Final
 from airflow_coordination.protocol import steps
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
 from airflow_coordination.protocol.beside.documents import ABSENT, BranchCounts, Document, SetDocument
+from airflow_coordination.protocol.beside.ended_sums import EndedSums
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.hierarchy import status_in
 from airflow_coordination.protocol.partition import Partition
@@ -225,6 +226,7 @@ class StoredSource:
         self._failed: set[str] = set()
         self.chunks: dict[tuple[str, str], ChunkSums] = {}
         self.documents: dict[str, list[Document]] = {}
+        self.ended: dict[datetime, EndedSums] = {}
         self.follow_ups: dict[tuple[str, int, str], FollowUp] = {}
         self._ended: deque[Remembered] = deque(maxlen=HISTORY_LENGTH)
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
+from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -72,6 +73,7 @@ class ForwardingStore:
             chunks=None if has.chunks is None else self,
             documents=None if has.documents is None else self,
             branches=None if has.branches is None else self,
+            ended=None if has.ended is None else self,
         )
 
     @property
@@ -295,3 +297,21 @@ class ForwardingStore:
     ) -> Sequence[Partition]:
         kept = there(parts_of(self.store).branches)
         return self.forward("branch_partitions", lambda: kept.branch_partitions(source, branch, after, limit))
+
+    def ended_between(  # noqa: D102
+        self, source: str, since: datetime, until: datetime, limit: int
+    ) -> Sequence[EndedTenure]:
+        kept = there(parts_of(self.store).ended)
+        return self.forward("ended_between", lambda: kept.ended_between(source, since, until, limit))
+
+    def ended_sums(self, source: str, limit: int) -> Sequence[EndedSums]:  # noqa: D102
+        kept = there(parts_of(self.store).ended)
+        return self.forward("ended_sums", lambda: kept.ended_sums(source, limit))
+
+    def put_ended_sums(self, source: str, row: EndedSums, seen: datetime | None) -> bool:  # noqa: D102
+        kept = there(parts_of(self.store).ended)
+        return self.forward("put_ended_sums", lambda: kept.put_ended_sums(source, row, seen))
+
+    def forget_ended_sums(self, source: str, before: datetime) -> None:  # noqa: D102
+        kept = there(parts_of(self.store).ended)
+        self.forward("forget_ended_sums", lambda: kept.forget_ended_sums(source, before))

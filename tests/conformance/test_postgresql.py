@@ -13,6 +13,7 @@ from airflow_coordination.stores.sql.columns import (
     AUDIT,
     CHUNKS,
     DOCUMENTS,
+    ENDED,
     FOLLOW_UPS,
     HEADS,
     HISTORY,
@@ -43,7 +44,7 @@ def emptied(database: str) -> Iterator[str]:
     yield database
     engine = create_engine(make_url(database))
     with engine.begin() as connection:
-        for table in (PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHUNKS, DOCUMENTS):
+        for table in (PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHUNKS, DOCUMENTS, ENDED):
             connection.execute(text(f"DELETE FROM {table}"))
     engine.dispose()
 

@@ -112,6 +112,7 @@ class Walk:
         self._sums()
         self._families()
         self._want()
+        self._ended()
 
     def _create(self) -> None:
         self.step("the clock", self.store.now)
@@ -190,6 +191,16 @@ class Walk:
         self.step("sums of one dataset, from a place on", self.one.looking.chunks.page, "raw", ("raw", ""))
         self.step("what sums of chunks add up to", self.one.looking.chunks.totals)
         self.step("forget sums of a dataset", self.one.looking.chunks.forget, "clean")
+
+    def _ended(self) -> None:
+        begin = self.clock.now()
+        self.clock.advance(timedelta(minutes=6))
+        self.step("count what ended", self.one.looking.ended.count_on, begin)
+        self.step("sums of what ended", self.one.looking.ended.newest, 288)
+        self.clock.advance(timedelta(minutes=1))
+        self.step("count on what ended", self.one.looking.ended.count_on, begin)
+        self.clock.advance(timedelta(days=3))
+        self.step("forget sums of what ended", self.one.looking.ended.forget_old)
 
     def _families(self) -> None:
         self.one.create_partitions(["north", "south"])

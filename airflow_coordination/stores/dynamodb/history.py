@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from boto3.dynamodb.conditions import Attr, Key
 
+from airflow_coordination.protocol.beside.ended_sums import EndedTenure
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, ended_by
 from airflow_coordination.protocol.past_tenure import Remembered as Row
@@ -90,6 +91,14 @@ class History:
         found = (item for page in self._table.pages(call, limit, **arguments) for item in page)
         return [_decoded(source, item) for item in islice(found, limit)]
 
+    def between(self, source: str, since: datetime, until: datetime, limit: int) -> Sequence[EndedTenure]:
+        """Return the first endings from a time up to another one, the oldest first: a range of the index, backwards."""
+        first, last = (f"{newest_first(to_micros(moment) - 1)}|" for moment in (until, since))
+        condition = Key(it.COMBINATION).eq(belonging(source, HISTORY)) & Key(it.STANDING).between(first, last)
+        call = Call("read what ended", source, writes=False)
+        pages = self._table.pages(call, limit, IndexName=INDEX, ScanIndexForward=False, **query(condition))
+        return [_counted(item) for item in islice((item for page in pages for item in page), limit)]
+
     def _remember(
         self, source: str, nonce: str, owner: str | None, details: str | None, since: datetime | None = None
     ) -> None:
@@ -145,6 +154,13 @@ _ABSENT: Final = Attr(it.KEY).not_exists()
 
 def _tenure_in(records: Iterable[Record]) -> TenureEnded:
     return next((each for each in records if isinstance(each, TenureEnded)), TenureEnded())
+
+
+def _counted(item: it.Item) -> EndedTenure:
+    said = json.loads(it.text(item, _ROW))
+    ending = Ending.parse(said["entry"])
+    assert ending.at is not None, "the ring holds it"
+    return EndedTenure(ending.at, ending.outcome, said.get("rows", 0), said.get("bytes", 0))
 
 
 def _decoded(source: str, item: it.Item) -> PastTenure:

@@ -34,6 +34,7 @@ from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb import steps
 from airflow_coordination.stores.dynamodb.acquiring import Acquiring
 from airflow_coordination.stores.dynamodb.beside import documents as kept
+from airflow_coordination.stores.dynamodb.beside.ended import KeepsEnded
 from airflow_coordination.stores.dynamodb.beside.tombstones import check_keeps, refuse_ttl
 from airflow_coordination.stores.dynamodb.client import make_client
 from airflow_coordination.stores.dynamodb.counting import Counting
@@ -66,7 +67,7 @@ CREATE_PAGE: Final = 100
 """At 10 write units a second, Data Prepper's default, a page takes about 20 seconds."""
 
 
-class DynamoDBStore(Beside):
+class DynamoDBStore(Beside, KeepsEnded):
     """Keeps partitions in a DynamoDB table under Data Prepper's names; no step is ever repeated here.
 
     :param options: where the table is, and how it is made.
@@ -125,6 +126,7 @@ class DynamoDBStore(Beside):
             chunks=self,
             documents=self,
             branches=None if self.options.ttl else self,
+            ended=history,
         )
 
     @property

@@ -18,9 +18,11 @@ from typing import Any, Final, Generic, TypeVar
 
 from airflow_coordination.protocol.beside.chunk_sums import SUMMED, ChunkSums, ChunkTotals
 from airflow_coordination.protocol.beside.documents import Document
+from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
 from airflow_coordination.protocol.fields import (
     CHUNK_FIELDS,
     DOCUMENT_FIELDS,
+    ENDED_FIELDS,
     FOLLOW_UP_FIELDS,
     HEAD_FIELDS,
     HEAD_KEY,
@@ -74,6 +76,7 @@ HISTORY: Final = "coordination_history"
 FOLLOW_UPS: Final = "coordination_follow_ups"
 CHUNKS: Final = "coordination_chunks"
 DOCUMENTS: Final = "coordination_documents"
+ENDED: Final = "coordination_ended"
 CHILDREN: Final = "coordination_children"
 """Who names whom as a parent, to find a parent's children; whether one still waits stands in its own row."""
 META: Final = "coordination_meta"
@@ -123,6 +126,9 @@ CHUNK: Final = ", ".join(field.column for field in CHUNK_FIELDS)
 DOCUMENT: Final = ", ".join(field.column for field in DOCUMENT_FIELDS)
 """The select list that :func:`document_of` reads."""
 
+ENDED_SUMS: Final = ", ".join(field.column for field in ENDED_FIELDS)
+"""The select list that :func:`ended_sums_of` reads."""
+
 TENURE: Final = ", ".join(field.column for field in TENURE_FIELDS)
 """The select list that :func:`past_tenure_of` reads."""
 TENURE_KEY_COLUMNS: Final = tuple(field.column for field in TENURE_FIELDS if field.name in TENURE_KEY)
@@ -171,6 +177,7 @@ _past_tenure = _Decoder(PastTenure, TENURE_FIELDS)
 _follow_up = _Decoder(FollowUp, FOLLOW_UP_FIELDS)
 _document = _Decoder(Document, DOCUMENT_FIELDS)
 _chunk = _Decoder(ChunkSums, CHUNK_FIELDS)
+_ended = _Decoder(EndedSums, ENDED_FIELDS)
 _WIDTH: Final = len(PARTITION_FIELDS)
 
 
@@ -223,6 +230,23 @@ def follow_up_of(row: Sequence[Any]) -> FollowUp:
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:
     """Return the ended tenure in a row of ``TENURE``."""
     return _past_tenure(row)
+
+
+def ended_sums_of(row: Sequence[Any]) -> EndedSums:
+    """Return the sums in a row of ``ENDED_SUMS``."""
+    return _ended(row)
+
+
+def given_of_ended(row: EndedSums) -> dict[str, Any]:
+    """Return the parameters that write sums of what ended, by column."""
+    said = ((field, getattr(row, field.name)) for field in ENDED_FIELDS)
+    return {field.column: to_micros(value) if field.kind is Kind.TIME else value for field, value in said}
+
+
+def ended_tenure_of(row: Sequence[Any]) -> EndedTenure:
+    """Return what is counted of a tenure, in a row of :func:`.ended.between`."""
+    ended_at, outcome, rows, size = row
+    return EndedTenure(from_micros(ended_at), Outcome(outcome), int(rows), int(size))
 
 
 def document_of(row: Sequence[Any]) -> Document:

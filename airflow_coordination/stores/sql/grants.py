@@ -16,6 +16,7 @@ from airflow_coordination.stores.sql.columns import (
     CHILDREN,
     CHUNKS,
     DOCUMENTS,
+    ENDED,
     FOLLOW_UPS,
     HEADS,
     HISTORY,
@@ -58,6 +59,7 @@ def _on(kind: Kind, name: str, *privileges: str) -> tuple[Right, ...]:
     return tuple(Right(privilege, kind, name) for privilege in privileges)
 
 
+_ALL: Final = (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHILDREN, CHUNKS, DOCUMENTS, ENDED)
 RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
     SqlRole.OWNER: (*_on("database", "", "CONNECT"), *_on("schema", "", "USAGE", "CREATE")),
     SqlRole.WORKER: (
@@ -73,15 +75,13 @@ RIGHTS: Final[dict[SqlRole, tuple[Right, ...]]] = {
         *_on("table", CHILDREN, "SELECT", "INSERT"),
         *_on("table", CHUNKS, "SELECT", "INSERT", "UPDATE", "DELETE"),
         *_on("table", DOCUMENTS, "SELECT", "INSERT"),
+        *_on("table", ENDED, "SELECT", "INSERT", "UPDATE", "DELETE"),
         *_on("sequence", PAGE_SEQUENCE, "USAGE"),
     ),
     SqlRole.READER: (
         *_on("database", "", "CONNECT"),
         *_on("schema", "", "USAGE"),
-        *(
-            Right("SELECT", "table", table)
-            for table in (META, PARTITIONS, HEADS, SOURCES, AUDIT, HISTORY, FOLLOW_UPS, CHILDREN, CHUNKS, DOCUMENTS)
-        ),
+        *(Right("SELECT", "table", table) for table in _ALL),
     ),
 }
 

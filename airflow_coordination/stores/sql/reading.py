@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked
+from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -22,6 +23,8 @@ from airflow_coordination.stores.sql.columns import (
     chunk_of,
     chunk_totals_of,
     document_of,
+    ended_sums_of,
+    ended_tenure_of,
     follow_up_of,
     heads_of,
     moment,
@@ -31,7 +34,7 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import acquire, create, read, writes
+from airflow_coordination.stores.sql.statements import acquire, create, ended, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.dialect import Statement
@@ -239,6 +242,17 @@ class SqlReading(ABC):
         call, named = Call("add up sums of chunks", source, writes=False), {"source": source, "dataset": dataset}
         rows = self.ask(call, sums.totals, named, one_dataset=dataset is not None)
         return [chunk_totals_of(row) for row in rows]
+
+    def ended_between(self, source: str, since: datetime, until: datetime, limit: int) -> Sequence[EndedTenure]:
+        """Return the first endings of the history from a time up to another one, the oldest first."""
+        call = Call("read what ended", source, writes=False)
+        given = {"source": source, "since": to_micros(since), "until": to_micros(until), "limit": limit}
+        return [ended_tenure_of(row) for row in self.ask(call, ended.between, given)]
+
+    def ended_sums(self, source: str, limit: int) -> Sequence[EndedSums]:
+        """Return the newest sums of what ended, the newest first."""
+        call, given = Call("read sums of what ended", source, writes=False), {"source": source, "limit": limit}
+        return [ended_sums_of(row) for row in self.ask(call, ended.newest, given)]
 
     def document(self, source: str, name: str) -> Document | None:
         """Return the newest version of a document."""

@@ -23,9 +23,9 @@ from airflow_coordination.values.names import COPY
 if TYPE_CHECKING:
     from sqlalchemy.engine import Connection
 
-SCHEMA_VERSION: Final = 16
+SCHEMA_VERSION: Final = 17
 """The schema that this code writes."""
-OLDEST_USABLE: Final = 16
+OLDEST_USABLE: Final = 17
 """The oldest schema that this code works with."""
 READABLE_BY: Final = 1
 """The oldest code, by its schema version, that may work with a store of this schema."""

@@ -14,6 +14,7 @@ from typing import Any, Final
 from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, in_order
 from airflow_coordination.protocol.beside.documents import SetDocument
+from airflow_coordination.protocol.beside.ended_sums import EndedSums
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import StoreParts
@@ -43,11 +44,11 @@ from airflow_coordination.protocol.writes import (
     Sweep,
 )
 from airflow_coordination.stores.calls import THROUGH_OVERLAYS, THROUGH_VIEWS, Call
-from airflow_coordination.stores.sql.columns import given_of_chunk, moment, partition_of, pause_of_row
+from airflow_coordination.stores.sql.columns import given_of_chunk, given_of_ended, moment, partition_of, pause_of_row
 from airflow_coordination.stores.sql.database import Database, Rows, Sender
 from airflow_coordination.stores.sql.reading import SqlReading
 from airflow_coordination.stores.sql.schema import give_new_id, keep_out_before, read_facts, set_up
-from airflow_coordination.stores.sql.statements import acquire, create, read, writes
+from airflow_coordination.stores.sql.statements import acquire, create, ended, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.step import parameters
@@ -158,6 +159,7 @@ class SqlStore(SqlReading):
             chunks=self,
             documents=self,
             branches=self,
+            ended=history,
         )
 
     @property
@@ -415,6 +417,16 @@ class SqlStore(SqlReading):
     def forget_chunks(self, source: str, dataset: str) -> None:
         """Remove all sums of a dataset."""
         self.ask(Call("forget sums of chunks", source), sums.forget, {"source": source, "dataset": dataset})
+
+    def put_ended_sums(self, source: str, row: EndedSums, seen: datetime | None) -> bool:
+        """Write sums of what ended in five minutes, if nobody has counted on since ``seen``."""
+        given = {"source": source, "seen": to_micros(seen) if seen else None, **given_of_ended(row)}
+        return bool(self.ask(Call("write sums of what ended", source), ended.put, given))
+
+    def forget_ended_sums(self, source: str, before: datetime) -> None:
+        """Remove the sums of what ended before a time."""
+        given = {"source": source, "before": to_micros(before)}
+        self.ask(Call("forget sums of what ended", source), ended.forget, given)
 
     def set_document(self, write: SetDocument) -> bool:
         """Write the next version of a document if the newest one is the one seen."""

@@ -16,6 +16,7 @@ from airflow_coordination.protocol.port import (
     Chunks,
     Documents,
     Enabling,
+    Ended,
     FollowUps,
     FusedSteps,
     History,
@@ -103,6 +104,10 @@ class Workbench:
     @property
     def chunks(self) -> Chunks:
         return _or_skip(parts_of(self.store).chunks, "keeps no sums of chunks")
+
+    @property
+    def ended(self) -> Ended:
+        return _or_skip(parts_of(self.store).ended, "keeps no sums of what ended")
 
     @property
     def documents(self) -> Documents:

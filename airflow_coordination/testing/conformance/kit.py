@@ -30,6 +30,7 @@ from airflow_coordination.testing.conformance.sweeping import Limits, Sweeping
 from airflow_coordination.testing.conformance.tenure import Tenure, Wanting
 from airflow_coordination.testing.conformance.viewing.branches import Branches, Emptying, Enabling, Publishing
 from airflow_coordination.testing.conformance.viewing.documents import Changing, Documents
+from airflow_coordination.testing.conformance.viewing.ended import Counting
 
 StoreFactory = Callable[[FakeClock], PartitionStore]
 
@@ -67,6 +68,7 @@ class StoreConformance:
     TestRetracting = Retracting
     TestReading = Reading
     TestSumming = Summing
+    TestCounting = Counting
     TestCopying = Copying
     TestPausing = Pausing
     TestBraking = Braking

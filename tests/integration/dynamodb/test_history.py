@@ -78,7 +78,7 @@ def test_a_driver_that_was_given_its_lease_knows_the_owner_and_says_who_it_is(st
     lease = driver.begin("a", given.fence)
     driver.complete(lease)
     [past] = task.history("a")
-    assert (past.owner, past.owner_facts) == (OWNER, {"application": "app-1"})
+    assert (past.owner, past.owner_facts["application"]) == (OWNER, "app-1")
     assert past.acquired_at is None, "no item says it"
 
 
@@ -116,6 +116,25 @@ def test_more_than_eight_are_remembered_and_those_of_a_source_the_newest_first(s
     found = flights.looking.past_tenures(5)
     newest = sorted(found, key=lambda past: past.ended_at, reverse=True)
     assert [(past.key, past.token) for past in newest] == [("b", 10), ("a", 10), ("b", 9), ("a", 9), ("b", 8)]
+
+
+def test_what_ended_is_counted_by_five_minutes_and_old_sums_go(started: Any, clock: FakeClock) -> None:
+    """From the index, backwards, in portions that a moment is never cut by; the sums lie beside the history's rows."""
+    flights, begin = started(), clock.now()
+    for number in range(6):
+        flights.create_partitions([f"k{number}"])
+        clock.advance(60 * (number % 2))
+        flights.complete(flights.acquire_partition(f"k{number}"))
+    clock.advance(300)
+    while (done := started().looking.ended.count_on(begin, limit=2)).goes_on:
+        assert done.rows
+    assert [row.completed for row in flights.looking.ended.newest(9) if row.completed] == [6]
+    assert started().looking.ended.count_on(begin).rows == 0
+    assert len(flights.looking.past_tenures()) == 6
+    assert len(flights.history("k1")) == 1
+    clock.advance(3 * 86_400)
+    flights.looking.ended.forget_old()
+    assert flights.looking.ended.newest(9) == []
 
 
 def test_keys_that_begin_alike_have_a_history_each(started: Any) -> None:
@@ -177,6 +196,27 @@ def test_a_row_is_one_request_and_two_units(local: Engine, local_table: str, clo
             flights.complete(lease)
     assert tally.sent == Counter(UpdateItem=1, PutItem=1)
     assert tally.written == Counter({"table": 2.0, "source-status": 2.0})  # with the partition's own: one and one
+
+
+@pytest.mark.dynamodb
+def test_counting_what_ended_reads_a_row_and_the_index_and_writes_a_row(
+    local: Engine, local_table: str, clock: FakeClock
+) -> None:
+    store, begin = local.store(local_table, clock, history_retention=KEPT), clock.now()
+    store.setup()
+    with closing(patient_client(local.endpoint)) as client:
+        mine = Engine(local.endpoint, client).store(local_table, clock, history_retention=KEPT)
+        flights = SourceCoordinator(mine, "flights", OWNER)
+        flights.create_partitions(["a"])
+        flights.complete(flights.acquire_partition("a"))
+        clock.advance(90)
+        with Requests(client, capacity=True).counted() as tally:
+            flights.looking.ended.count_on(begin)
+        assert tally.sent == Counter(Query=2, PutItem=1)
+        assert tally.written == Counter({"table": 1.0})
+        with Requests(client, capacity=True).counted() as tally:
+            assert [row.completed for row in flights.looking.ended.newest(288)] == [1]
+        assert tally.sent == Counter(Query=1)
 
 
 @pytest.mark.parametrize("error", [StoreUnavailableError, OutcomeUnknownError])

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-NO_BATCHES = ("DROP INDEX coordination_audit_newest", "ALTER TABLE coordination_audit DROP COLUMN batch")
+NO_SUMS = ("DROP TABLE coordination_ended",)
+"""Schema 16."""
+NO_BATCHES = (
+    *NO_SUMS,
+    "DROP INDEX coordination_audit_newest",
+    "ALTER TABLE coordination_audit DROP COLUMN batch",
+)
 """Schema 15."""
 NO_ENDS = (
     *NO_BATCHES,

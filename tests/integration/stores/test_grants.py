@@ -73,6 +73,10 @@ def works(store: PartitionStore) -> None:
     for dataset in ("clean", "gone", "clean"):
         c.looking.chunks.put([ChunkSums(dataset=dataset)])
     c.looking.chunks.forget("gone")
+    day = timedelta(days=1)
+    assert c.looking.ended.count_on(store.now() - day) is not None
+    assert c.looking.ended.count_on(store.now() - day) is not None
+    c.looking.ended.forget_old()
     c.documents.change(VIEW, lambda _: EMPTY.text, "ana", "test")
     assert len(store.audit(c.partition(key).source, key)) == 6  # type: ignore[union-attr]
     reads(store)
@@ -91,6 +95,7 @@ def reads(store: PartitionStore) -> None:
     assert len(list(c.follow_ups.follow_ups())) == 1
     assert [row.dataset for row in c.looking.chunks.page()] == ["clean"]
     assert [each.chunks for each in c.looking.chunks.totals()] == [1]
+    assert len(c.looking.ended.newest(9)) == 2
     assert c.documents.view() == EMPTY
     assert [each.author for each in c.documents.history(VIEW)] == ["ana"]
     [head] = store.heads(c.partitions()[0].source)
@@ -137,7 +142,7 @@ class Place:
 
     def clear(self) -> None:
         schema = quote_name(self.schema)
-        names = ("partitions", "heads", "sources", "audit", "history", "follow_ups", "chunks", "documents")
+        names = ("partitions", "heads", "sources", "audit", "history", "follow_ups", "chunks", "documents", "ended")
         tables = [f"{schema}.coordination_{name}" for name in names]
         self.sql(f"TRUNCATE {', '.join(tables)}")
 
@@ -272,13 +277,14 @@ def test_a3_b6_doctor_finds_what_a_role_lacks_and_what_it_has_too_much(place: Pl
     assert lacking.verdict is Verdict.WRONG
     assert (
         "INSERT on coordination_audit, INSERT on coordination_children, INSERT on coordination_chunks, "
-        "INSERT on coordination_documents, INSERT on coordination_follow_ups, INSERT on coordination_heads"
+        "INSERT on coordination_documents, INSERT on coordination_ended, INSERT on coordination_follow_ups, "
+        "INSERT on coordination_heads"
     ) in lacking.found
     assert "airflow coordination grants worker --database" in lacking.remedy
     much = findings(place, SqlRole.WORKER, SqlRole.READER)["permissions"]
     assert (
-        "more than it needs: DELETE on coordination_chunks, DELETE on coordination_follow_ups, "
-        "DELETE on coordination_history, INSERT"
+        "more than it needs: DELETE on coordination_chunks, DELETE on coordination_ended, "
+        "DELETE on coordination_follow_ups, DELETE on coordination_history, INSERT"
     ) in much.found
     assert much.remedy == "Revoke what it does not need"
 

@@ -129,7 +129,7 @@ class Engine:
         found = reads.get_many(self._table({"TableName": name}), wanted["Keys"])
         return {"Responses": {name: found}, "UnprocessedKeys": {}}
 
-    @_operation(*_READING, "KeyConditionExpression", "IndexName", "Select")
+    @_operation(*_READING, "KeyConditionExpression", "IndexName", "Select", "ScanIndexForward")
     def query(self, request: Request) -> Body:
         """Return a page of what has one hash key, in the order of the range key."""
         return reads.query(self._table(request), request)

@@ -59,7 +59,11 @@ def query(table: Table, request: Request) -> dict[str, Any]:
     if said.key.names(names) not in ([place.schema.hash], list(place.schema)):
         raise invalid(f"Query condition missed key schema element: {place.schema.hash}")
     bounds = said.key.bounds(values)
-    rows = place.shelf(bounds.hash).rows(bounds, _start(place, request))
+    start, shelf = _start(place, request), place.shelf(bounds.hash)
+    rows: Iterable[Row] = shelf.rows(bounds, start)
+    if request.get("ScanIndexForward") is False:
+        found = list(shelf.rows(bounds, None))[::-1]
+        rows = (row for row in found if start is None or place.order(row.item) < start)
     return _page(rows, said, (names, values), request, (table.schema, place.schema))
 
 

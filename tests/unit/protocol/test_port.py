@@ -46,7 +46,7 @@ def there(store: object) -> set[str]:
     [
         ("memory://", {"sums"}),
         ("sqlite:///{}/store.db", set()),
-        ("sqlite:///{}/store.db?history_retention=off", {"history"}),
+        ("sqlite:///{}/store.db?history_retention=off", {"history", "ended"}),
     ],
 )
 def test_our_stores_are_their_parts_themselves(url: str, lacks: set[str], tmp_path) -> None:
@@ -55,7 +55,7 @@ def test_our_stores_are_their_parts_themselves(url: str, lacks: set[str], tmp_pa
     assert {getattr(parts_of(store), name) for name in set(NAMES) - lacks} == {store}
 
 
-@pytest.mark.parametrize(("retention", "more"), [(None, set()), (timedelta(days=1), {"history"})])
+@pytest.mark.parametrize(("retention", "more"), [(None, set()), (timedelta(days=1), {"history", "ended"})])
 def test_dynamodb_has_a_history_where_it_is_asked_for_and_no_fused_step(retention, more) -> None:
     store = DynamoDBStore(DynamoDBOptions(table_name="t", history_retention=retention))
     parts = {"pauses", "follow_ups", "enabling", "chunks", "head_intervals", "documents", "branches"}

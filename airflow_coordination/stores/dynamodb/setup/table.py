@@ -18,7 +18,7 @@ from airflow_coordination.stores.dynamodb.requests import Refusal, Table
 from airflow_coordination.values.errors import SchemaVersionError
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
-SCHEMA_VERSION: Final = 16
+SCHEMA_VERSION: Final = 17
 """The schema that this code writes."""
 OLDEST_USABLE: Final = 1
 """The oldest schema that this code works with."""
