@@ -9,6 +9,7 @@ from typing import Final
 
 from airflow_coordination.duties.copies.group import BalanceSegments, UnloadUnused
 from airflow_coordination.duties.groups.compacting import CompactSegments
+from airflow_coordination.duties.groups.counting import CountEnded
 from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
 from airflow_coordination.duties.groups.hiding import RunRules
 from airflow_coordination.duties.groups.metadata import KillAudit, KillCompactionConfig, KillRules
@@ -30,6 +31,7 @@ BUILT_IN: Final[Mapping[str, Callable[[], GroupDuty]]] = {
         UnloadUnused,
         BalanceSegments,
         CollectStats,
+        CountEnded,
         KillUnused,
         KillStalePending,
         CompactSegments,

@@ -44,7 +44,7 @@ BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
         "HistoricalManagementDuties": BuiltIn(
             "period",
             _PLACES,
-            ("runRules", "unloadUnused", "balanceSegments", "collectStats"),
+            ("runRules", "unloadUnused", "balanceSegments", "collectStats", "countEnded"),
             f"HistoricalManagementDuties run every {_PLACES}, where Druid runs them every PT60S: set {PREFIX}period",
         ),
         "watching": BuiltIn("", "PT30S", ("watchLosses",)),

@@ -10,7 +10,9 @@ import pytest
 
 from airflow_coordination.duties.compaction.configured import set_compaction
 from airflow_coordination.duties.compaction.planner import Planner
+from airflow_coordination.duties.groups import counting
 from airflow_coordination.duties.groups.compacting import CompactSegments
+from airflow_coordination.duties.groups.counting import CountEnded
 from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
 from airflow_coordination.duties.groups.hiding import RunRules
 from airflow_coordination.duties.groups.round import Cluster, GroupDuty, Ran, Round
@@ -18,6 +20,8 @@ from airflow_coordination.duties.groups.stats import CollectStats
 from airflow_coordination.duties.retention.hiding import hide
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import Block, SourceCoordinator
+from airflow_coordination.leases.viewing import ended
+from airflow_coordination.leases.viewing.ended import EndedBook
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.planning.compaction.configuration import by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
@@ -334,6 +338,37 @@ def test_without_a_configuration_there_is_nothing_to_compact(month):
 def test_places_that_are_no_number_are_named(month):
     with pytest.raises(Exception, match=r"compactSegments\.capacity.*many.*Give 0 or more"):
         Scheduler(month, CompactSegments()).run(capacity="many")
+
+
+def test_what_ended_is_counted_once_and_a_run_goes_on_where_the_one_before_ended(month, monkeypatch):
+    month.filled(1, 2, 3)
+    scheduler, book = Scheduler(month, CountEnded()), month.c.looking.ended
+    assert scheduler.run().counts["ended/behind/count"] == 0
+    assert not any(row.completed for row in book.newest(9)), "it ended just now"
+    monkeypatch.setattr(ended, "LATE", timedelta(0))
+    monkeypatch.setattr(counting, "MOST_PORTIONS", 1)
+    monkeypatch.setattr(EndedBook.count_on, "__defaults__", (2,))
+    runs = [scheduler.run().counts["ended/behind/count"] for _ in range(5)]
+    assert (runs[0], runs[-1]) == (1, 0)
+    assert sum(row.completed for row in book.newest(1000)) == 3
+    assert {"put_ended_sums", "ended_between", "forget_ended_sums"} <= set(scheduler.calls)
+    assert len(scheduler.calls) <= MOST_STATEMENTS
+    assert "history" not in scheduler.calls
+
+
+def test_a_dry_run_counts_nothing(month):
+    month.filled(1)
+    assert Scheduler(month, CountEnded(), dry_run=True).run().said == "nothing to count"
+    assert month.c.looking.ended.newest(9) == []
+
+
+def test_where_no_history_is_kept_there_is_nothing_to_count(tmp_path):
+    store = open_store(f"sqlite:///{tmp_path}/none.db?history_retention=off")
+    store.setup()
+    month = Month(FaultyStore(store), tmp_path)
+    month.filled(1)
+    ran = Scheduler(month, CountEnded()).run()
+    assert (ran.said, ran.errors) == ("nothing to count", ())
 
 
 def test_what_there_is_is_counted_with_zeros(month):

@@ -59,7 +59,7 @@ def test_without_any_property_there_are_the_built_in_groups() -> None:
         (
             "HistoricalManagementDuties",
             timedelta(minutes=5),
-            ("runRules", "unloadUnused", "balanceSegments", "collectStats"),
+            ("runRules", "unloadUnused", "balanceSegments", "collectStats", "countEnded"),
         ),
         ("watching", timedelta(seconds=30), ("watchLosses",)),
         ("IndexingServiceDuties", timedelta(minutes=30), ("killStalePending", "compactSegments")),
