@@ -200,7 +200,7 @@ class Walk:
         self.clock.advance(timedelta(minutes=1))
         self.step("count on what ended", self.one.looking.ended.count_on, begin)
         self.clock.advance(timedelta(days=3))
-        self.step("forget sums of what ended", self.one.looking.ended.forget_old)
+        self.step("forget sums of what ended", self.one.looking.ended.forget_old, self.clock.now())
 
     def _families(self) -> None:
         self.one.create_partitions(["north", "south"])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import timedelta
 from typing import ClassVar, Final
 
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.beside.ended_sums import MOST_SLOTS, SLOT
+from airflow_coordination.values.times import from_micros, to_micros
 
 MOST_PORTIONS: Final = 50
 """Portions that one run counts of a source at most, 100,000 endings; where there are more, the next run goes on."""
+SELDOM: Final = timedelta(hours=1)
+"""From one look for old sums to the next."""
 
 
 class CountEnded:
@@ -22,33 +25,33 @@ class CountEnded:
     name: ClassVar[str] = "countEnded"
 
     def run(self, round: Round) -> Ran:
-        """Count; four requests for a source in which something has ended, and three where nothing has."""
-        done = _Done()
-        if round.dry_run:
-            return done.told()
-        begin = round.now - SLOT * (MOST_SLOTS - 1)
-        errors = in_each(round.sources, lambda coordinator: done.count(coordinator, begin))
-        return done.told(errors)
+        """Count: four requests for a source, and once in an hour one more."""
+        counting = _Counting(round)
+        return counting.told(() if round.dry_run else in_each(round.sources, counting.count))
 
 
-class _Done:
-    def __init__(self) -> None:
-        self.rows, self.behind = 0, 0
+class _Counting:
+    def __init__(self, round: Round) -> None:
+        last = from_micros(round.remembered) if isinstance(round.remembered, int) else None
+        self._now, self.rows, self.behind = round.now, 0, 0
+        self._forgets = last is None or round.now >= last + SELDOM
+        self._forgot = to_micros(round.now) if self._forgets else round.remembered
 
-    def count(self, coordinator: SourceCoordinator, begin: datetime) -> None:
-        book = coordinator.looking.ended
+    def count(self, coordinator: SourceCoordinator) -> None:
+        book, begin = coordinator.looking.ended, self._now - SLOT * (MOST_SLOTS - 1)
+        if self._forgets:
+            book.forget_old(self._now)
         for _ in range(MOST_PORTIONS):
-            counted = book.count_on(begin)
+            counted = book.count_on(begin, now=self._now)
             if counted is None:  # the store keeps no history, or somebody else counts just now
                 return
             self.rows += counted.rows
             if not counted.goes_on:
-                book.forget_old()
                 return
         self.behind += 1
 
-    def told(self, errors: tuple[str, ...] = ()) -> Ran:
+    def told(self, errors: tuple[str, ...]) -> Ran:
         said = f"wrote {self.rows} row(s) of sums" if self.rows else "nothing to count"
         more = f"; {self.behind} source(s) go on in the next run" if self.behind else ""
         counts = {"ended/sums/count": self.rows, "ended/behind/count": self.behind}
-        return Ran(said=said + more, counts=counts, idle=not self.rows, errors=errors)
+        return Ran(said=said + more, counts=counts, idle=not self.rows, errors=errors, left=self._forgot)

@@ -77,19 +77,20 @@ class EndedBook:
         read = partial(self._kept.ended_between, self._core.source_id, since, until, check_limit(limit))
         return self._core.settler.repeat("read what ended", read)
 
-    def count_on(self, begin: datetime, limit: int = PORTION) -> Counted | None:
+    def count_on(self, begin: datetime, limit: int = PORTION, now: datetime | None = None) -> Counted | None:
         """Count one portion of the history more, whoever has counted what is counted; any number may do so at once.
 
         What ended within the last minute is left to the next time, because its rows may not all be there.
 
         :param begin: where to begin where nobody has counted yet; at most a day ago.
         :param limit: how many rows of the history are read.
+        :param now: by the store's clock, a moment ago; it is asked for if left out.
         :return: ``None`` where the store keeps no sums, or where somebody else counts at this moment.
         :raises OutcomeUnknownError: when the store stopped answering: what is counted then is counted, and no twice.
         """
         if self._kept is None:
             return None
-        now = self._core.store.now()
+        now = now or self._core.store.now()
         newest = next(iter(self.newest(1)), None)
         last = beginning(newest, begin, now)
         seen = last.counted_to if last is newest else None
@@ -100,10 +101,13 @@ class EndedBook:
         counted_to = rows[-1].counted_to if rows else last.counted_to
         return Counted(counted_to, len(rows), counted_to < now - LATE)
 
-    def forget_old(self) -> None:
-        """Remove the rows of more than two days ago."""
+    def forget_old(self, now: datetime) -> None:
+        """Remove the rows of more than two days ago.
+
+        :param now: by the store's clock.
+        """
         if self._kept is not None:
-            forget = partial(self._kept.forget_ended_sums, self._core.source_id, self._core.store.now() - KEPT)
+            forget = partial(self._kept.forget_ended_sums, self._core.source_id, now - KEPT)
             self._core.settler.repeat("forget sums of what ended", forget)
 
     def _put(self, row: EndedSums, seen: datetime | None) -> bool:

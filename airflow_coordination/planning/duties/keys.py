@@ -44,10 +44,11 @@ BUILT_IN: Final[Mapping[str, BuiltIn]] = MappingProxyType(
         "HistoricalManagementDuties": BuiltIn(
             "period",
             _PLACES,
-            ("runRules", "unloadUnused", "balanceSegments", "collectStats", "countEnded"),
+            ("runRules", "unloadUnused", "balanceSegments", "collectStats"),
             f"HistoricalManagementDuties run every {_PLACES}, where Druid runs them every PT60S: set {PREFIX}period",
         ),
         "watching": BuiltIn("", "PT30S", ("watchLosses",)),
+        "counting": BuiltIn("", "PT5M", ("countEnded",)),
         "IndexingServiceDuties": BuiltIn(
             "period.indexingPeriod", "PT30M", ("killUnused", "killStalePending", "compactSegments")
         ),

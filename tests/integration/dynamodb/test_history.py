@@ -133,7 +133,7 @@ def test_what_ended_is_counted_by_five_minutes_and_old_sums_go(started: Any, clo
     assert len(flights.looking.past_tenures()) == 6
     assert len(flights.history("k1")) == 1
     clock.advance(3 * 86_400)
-    flights.looking.ended.forget_old()
+    flights.looking.ended.forget_old(clock.now())
     assert flights.looking.ended.newest(9) == []
 
 

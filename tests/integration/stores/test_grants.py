@@ -76,7 +76,7 @@ def works(store: PartitionStore) -> None:
     day = timedelta(days=1)
     assert c.looking.ended.count_on(store.now() - day) is not None
     assert c.looking.ended.count_on(store.now() - day) is not None
-    c.looking.ended.forget_old()
+    c.looking.ended.forget_old(store.now())
     c.documents.change(VIEW, lambda _: EMPTY.text, "ana", "test")
     assert len(store.audit(c.partition(key).source, key)) == 6  # type: ignore[union-attr]
     reads(store)

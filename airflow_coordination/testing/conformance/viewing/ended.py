@@ -188,7 +188,7 @@ class Counting:
         book.count_on(start)
         assert counted(book) == {start: (1, 0, 0), start + (MOST_SLOTS + 1) * SLOT: (1, 0, 0)}
         bench.clock.advance(KEPT)
-        book.forget_old()
+        book.forget_old(bench.store.now())
         assert list(book.newest(9)) == []
 
     def test_two_who_count_at_once_count_nothing_twice(

@@ -59,9 +59,10 @@ def test_without_any_property_there_are_the_built_in_groups() -> None:
         (
             "HistoricalManagementDuties",
             timedelta(minutes=5),
-            ("runRules", "unloadUnused", "balanceSegments", "collectStats", "countEnded"),
+            ("runRules", "unloadUnused", "balanceSegments", "collectStats"),
         ),
         ("watching", timedelta(seconds=30), ("watchLosses",)),
+        ("counting", timedelta(minutes=5), ("countEnded",)),
         ("IndexingServiceDuties", timedelta(minutes=30), ("killStalePending", "compactSegments")),
         ("MetadataStoreManagementDuties", timedelta(hours=1), ("killAudit", "killRules", "killCompactionConfig")),
     ]
