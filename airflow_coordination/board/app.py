@@ -38,6 +38,7 @@ from airflow_coordination.board.duties.models import (
     RunNowRequest,
     RunNowResult,
 )
+from airflow_coordination.board.ended import ended_page
 from airflow_coordination.board.models import DeedsPage, Overview, OwnersPage, PartitionPage, PartitionView, Wanted
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User
@@ -55,7 +56,7 @@ from airflow_coordination.board.showing.models import (
 )
 from airflow_coordination.board.showing.reading import view_page
 from airflow_coordination.board.showing.rules import rules_page
-from airflow_coordination.board.source_models import SourceAccounting, SourceDetail, TilesPage
+from airflow_coordination.board.source_models import EndedPage, SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.monitoring.selection import Filter
@@ -66,7 +67,7 @@ MOST_ROWS: Final = 1_000
 API_VERSION: Final = "1"
 API: Final = f"/api/v{API_VERSION}"
 _STATIC: Final = Path(__file__).parent / "static"
-_NAMES: Final = frozenset(path.name for path in _STATIC.glob("*.js"))
+_NAMES: Final = frozenset(path.relative_to(_STATIC).as_posix() for path in _STATIC.rglob("*.js"))
 _HEADERS: Final = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
     "X-Content-Type-Options": "nosniff",
@@ -125,6 +126,12 @@ def tiles(
 def source(response: Response, user: User, store: Store, source: Source) -> SourceDetail:
     """Return one source in detail: how fast and until when, who works, what failed, and what one might set."""
     return _timed(response, detail(user, store, source))
+
+
+@routes.get(f"{API}/ended")
+def ended(response: Response, user: User, store: Store, source: Source) -> EndedPage:
+    """Return how much of a source ended in each five minutes of the last day."""
+    return _timed(response, ended_page(user, store, source))
 
 
 @routes.get(f"{API}/accounting")
@@ -285,7 +292,7 @@ def purge_dry_run(user: User, asked: PurgeDryRunRequest) -> PurgeDryRunResult:
     return purging.dry_run(user, asked)
 
 
-@routes.get("/static/{name}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
+@routes.get("/static/{name:path}", response_class=Response, responses={200: {"content": {"text/javascript": {}}}})
 def static(name: str) -> Response:
     """Return a module of the page."""
     if name not in _NAMES:

@@ -15,7 +15,6 @@ from airflow_coordination.board.source_models import (
     AdviceView,
     ErrorView,
     PaceView,
-    Point,
     SourceDetail,
     SupplierView,
     WorkerView,
@@ -38,8 +37,6 @@ LEFT: Final = 100
 """The most rows of each that one look reads, beside leases and parked partitions."""
 SHOWN: Final = 5
 """The most owners and errors that are shown, live owners first, then those with most; of the others, their number."""
-POINTS: Final = 49
-"""A burn-down has a point for each half an hour of a day."""
 
 
 def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
@@ -62,7 +59,6 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
             since=known.since if known else None,
             whole=known is not None and known.whole,
             pace=_pace(known, outlook) if known and outlook else None,
-            burn_down=_burn_down(known, outlook) if known and outlook else [],
             advice=_advice(known, held.held, outlook) if known and outlook else [],
             owners=workers[:SHOWN],
             more_owners=len(workers[SHOWN:]),
@@ -106,11 +102,6 @@ def _pace(known: Lately, outlook: Outlook) -> PaceView | None:
 
 def _seconds(duration: timedelta | None) -> float | None:
     return None if duration is None else duration.total_seconds()
-
-
-def _burn_down(known: Lately, outlook: Outlook) -> list[Point]:
-    left = Progress(outlook, None).left
-    return [Point(at=at, left=number) for at, number in known.burn_down(left, POINTS)]
 
 
 def _advice(known: Lately, held: Sequence[Holding], outlook: Outlook) -> list[AdviceView]:

@@ -26,13 +26,6 @@ class PaceView(BaseModel):
     sentence: str
 
 
-class Point(BaseModel):
-    """A point of the curve: how many partitions were still to be done at a moment."""
-
-    at: datetime
-    left: int
-
-
 class WorkerView(BaseModel):
     """A task, or anybody else, with how many partitions it holds; ``expired`` ones are among them."""
 
@@ -73,7 +66,7 @@ class AdviceView(BaseModel):
 class SourceDetail(BaseModel):
     """One source in detail, from at most 2,000 rows.
 
-    ``since`` is absent where the store keeps no history: pace, burn-down and advice are unknown then. Otherwise it is
+    ``since`` is absent where the store keeps no history: pace and advice are unknown then. Otherwise it is
     the moment from which on all endings were read; ``whole`` says whether that is a day. ``looked_at_all_owners`` and
     ``looked_at_all_parked`` say whether there are more than were read. ``acquired_at`` is when somebody acquired a
     partition last, among what was read. ``pausing`` is what the user may do to the whole source. ``left_to_do`` is how
@@ -87,7 +80,6 @@ class SourceDetail(BaseModel):
     since: datetime | None
     whole: bool
     pace: PaceView | None
-    burn_down: list[Point]
     advice: list[AdviceView]
     owners: list[WorkerView]
     more_owners: int
@@ -120,6 +112,38 @@ class TilesPage(BaseModel):
 
     tiles: list[Tile]
     after: str | None
+
+
+class EndedSlot(BaseModel):
+    """What ended from ``at`` on, for as long as a slot lasts: tenures by their ending, and what they published."""
+
+    at: datetime
+    completed: int
+    failed: int
+    lost: int
+    rows: int
+    bytes: int
+
+
+class EndedPage(BaseModel):
+    """What ended in the last day, by slots of so many ``seconds``, from at most 2,000 rows.
+
+    ``kept`` is false where the store keeps no history: nothing else is there then. ``slots`` has those in which
+    something ended; of the others between ``since`` and ``counted_to`` it is known that nothing did. ``start`` is
+    when the first of 288 slots begins; ``whole`` says whether all of them are counted. ``by_duty`` is false where no
+    duty has counted for a quarter of an hour: what is there was counted by this server then, from its own start on.
+    ``typed`` asks the same.
+    """
+
+    kept: bool = False
+    seconds: int
+    start: datetime | None = None
+    since: datetime | None = None
+    counted_to: datetime | None = None
+    whole: bool = False
+    by_duty: bool = False
+    slots: list[EndedSlot] = []
+    typed: str
 
 
 class SourceAccounting(BaseModel):

@@ -39,7 +39,7 @@ from airflow_coordination.cli.subcommands.looking import (
     print_slowest,
 )
 from airflow_coordination.cli.subcommands.metrics import metrics
-from airflow_coordination.cli.subcommands.one_source import print_audit, print_errors, print_source
+from airflow_coordination.cli.subcommands.one_source import print_audit, print_ended, print_errors, print_source
 from airflow_coordination.cli.subcommands.overview import print_owners, print_shards, print_sources, print_workers
 from airflow_coordination.monitoring.acting import OFFERED
 from airflow_coordination.monitoring.states import STATES, WORDS
@@ -271,6 +271,12 @@ _LOOK: Final = (
     Command("shards", "How far each shard of a stream is read, and what it waits for", print_shards, _NAMED),
     Command("sources", "All sources of the store, in numbers, and whose they are", print_sources, (PREFIX, OUTPUT)),
     Command("source", "One source at a glance: states, who has paused it and why, owners", print_source, _NAMED),
+    Command(
+        "ended",
+        "How much ended in each five minutes of the last day: completed, failed, lost",
+        print_ended,
+        (*_NAMED, _option("--since", metavar="AGE", help="Only what ended since then: 3h")),
+    ),
     Command(
         "errors",
         "What parked partitions failed of, equal errors together",

@@ -60,22 +60,6 @@ class Lately:
         happened = [(at - begin, 1) for at in _completions(ended)]
         return rate_of(happened, self.now - begin)
 
-    def burn_down(self, left: int, points: int) -> list[tuple[datetime, int]]:
-        """Return how many of the partitions that are left or done now were still to be done, oldest first.
-
-        Each partition counts as done from its last completion on; one that is created later counts from the beginning.
-
-        :param left: how many are still to be done now.
-        :param points: so many moments, at equal distances, the first one :attr:`since` and the last one now.
-        """
-        newest: dict[str, datetime] = {}
-        for each in self.past:
-            if each.status_after is PartitionStatus.COMPLETED:
-                newest.setdefault(each.key, each.ended_at)
-        step = (self.now - self.since) / max(1, points - 1)
-        moments = [self.since + place * step for place in range(points)]
-        return [(at, left + sum(done > at for done in newest.values())) for at in moments]
-
 
 def lately(coordinator: SourceCoordinator, now: datetime, limit: int = ROWS) -> Lately | None:
     """Return what ended lately, ``None`` where nobody knows: the store keeps no history, or it is switched off.

@@ -110,8 +110,7 @@ def _in_the_order_of_trouble(page: Page, address: str) -> None:
 def test_a_source_says_how_fast_until_when_who_and_what_failed(page: Page, address: str) -> None:
     page.goto(SALES.format(address))
     expect(page.get_by_role("region", name="Pace")).to_contain_text("a minute, about")
-    expect(page.get_by_role("region", name="Pace")).to_contain_text("what was left in the last 24 hours")
-    expect(page.get_by_role("img", name="Left to do: 11 then, 5 now")).to_be_visible()
+    expect(page.get_by_role("img", name=re.compile("^Ended by 5 minutes: "))).to_be_visible()
     expect(page.get_by_role("region", name="Who works")).to_contain_text("1 held by sales › process [4]")
     expect(page.get_by_role("region", name="Who works")).to_contain_text("no supplier was seen")
     errors = page.get_by_role("region", name="Parked, by error")

@@ -33,7 +33,7 @@ const row = (one, now, here) => [
 const Lease = ({ expires_at, expired, late, now }) => (!expires_at ? "has no end"
   : h(Text, { as: "span", color: expired ? "fg.error" : late ? "fg.warning" : undefined }, expired ? "ended " : late ? "in grace until " : "ends ", h(When, { at: expires_at, now })));
 
-const DEEDS = 30_000; // milliseconds between two looks at what people did
+export const DEEDS = 30_000; // milliseconds between two looks at what people did
 const SHOWN = 5; // of them on a page that is about something else
 
 /** What people did: of a source, or of all sources of a store that one sees; what was done to many at once is one line. */
@@ -52,10 +52,13 @@ export function Deeds({ place }) {
 /** The newest of it, on a page that is about something else. */
 export function LatelyDone({ store, source = undefined }) {
   const { data, now } = useLive("audit", { store, source, limit: SHOWN }, () => DEEDS);
-  return h(Box, { as: "section", "aria-label": "What people did", fontSize: "sm" },
-    h(HStack, { justify: "space-between" }, h(Text, { as: "h2", fontWeight: "semibold" }, "What people did"), h(To, { to: at({ store, source, view: "audit" }) }, "All of it")),
-    data && (data.deeds.length > 0 ? h(Lines, { deeds: data.deeds, store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
+  return h(Newest, { store, source, deeds: data?.deeds, now });
 }
+
+/** The same of what was read. */
+export const Newest = ({ store, source, deeds, now }) => h(Box, { as: "section", "aria-label": "What people did", fontSize: "sm" },
+  h(HStack, { justify: "space-between" }, h(Text, { as: "h2", fontWeight: "semibold" }, "What people did"), h(To, { to: at({ store, source, view: "audit" }) }, "All of it")),
+  deeds && (deeds.length > 0 ? h(Lines, { deeds: deeds.slice(0, SHOWN), store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
 
 /** The same in a line each: a table stands on the page that is about it. */
 const Lines = ({ deeds, store, source, now }) => h(Box, { as: "ul", listStyle: "none" }, deeds.map((one, place) => h(Box, { as: "li", key: `${place} ${one.at} ${one.source}`, wordBreak: "break-word" },

@@ -1,7 +1,8 @@
 // One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
 
 import { read, useLive } from "./api.js";
-import { LatelyDone } from "./owners.js";
+import { Ended } from "./charts/ended.js";
+import { DEEDS, Newest } from "./owners.js";
 import { Pausing } from "./pausing.js";
 import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
 import { Command, Problem, Rows, To, When, Who, at, h, visible } from "./parts.js";
@@ -11,8 +12,7 @@ const { Link: RouterLink } = globalThis.ReactRouterDOM;
 const { Box, Button, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
 
 const PACE = 10_000; // milliseconds between two reads: each is up to 2,000 rows
-const WIDTH = 300; // of the burn-down, in its own units
-const HEIGHT = 60;
+const MARKED = 50; // of what people did, the newest, as marks in the chart
 
 /** Shows the detail as soon as somebody can see it: a page of sources asks for those on the screen only. */
 export function Detail({ source, status, narrowed, brief }) {
@@ -32,14 +32,19 @@ function Read({ source: { store, source }, status, narrowed, brief }) {
   const counts = h(Counts, { counts: data?.in_words, status, to: (/** @type {any} */ some) => at({ ...here, ...narrowed, ...some }) });
   if (brief) return counts;
   return h(Stack, { gap: 3 }, error && h(Problem, { login: error.login }, error.message),
-    data?.said && h(Trouble, data), counts,
+    data?.said && h(Trouble, data), counts, h(Night, { here, counts: data?.in_words }),
     data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
       h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
     data && data.advice.length > 0 && h(Advice, data),
     data && data.left_to_do > 0 && h(LeftToDo, data),
-    data && h(LatelyDone, here),
     data && h(Accounting, { here }),
     data?.pausing && h(Pausing, { offer: data.pausing, here }));
+}
+
+/** What ended when, and what people did meanwhile. */
+function Night({ here, counts }) {
+  const { data, now } = useLive("audit", { ...here, limit: MARKED }, () => DEEDS);
+  return h(Stack, { gap: 3 }, h(Ended, { here, counts, deeds: data?.deeds }), h(Newest, { ...here, deeds: data?.deeds, now }));
 }
 
 /** What is wrong with the source, before anything else. */
@@ -84,34 +89,20 @@ function Accounting({ here }) {
 
 const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "xs", mb: 1 }, title), children);
 
-function Pace({ since, whole, pace, burn_down, spent, now }) {
+function Pace({ since, whole, pace, spent, now }) {
   if (!since) return h(Part, { title: "Pace" }, "unknown: this store keeps no history");
   if (!pace) return h(Part, { title: "Pace" }, "is being counted …");
   return h(Part, { title: "Pace" },
     h(Text, null, visible(pace.sentence)),
     pace.seconds > 0 && h(Text, { color: "fg.muted" }, "done ", h(When, { at: later(now, pace.seconds), now }),
       pace.latest ? ["; at the latest ", h(When, { key: "latest", at: later(now, pace.latest), now })] : "; no latest time can be named"),
-    spent && h(Text, { color: "fg.muted" }, whole ? "In the last 24 hours " : ["Since ", h(When, { key: "since", at: since, now }), " "], `${spent}.`),
-    burn_down[0]?.left > burn_down.at(-1)?.left && h(BurnDown, { points: burn_down },
-      whole ? "what was left in the last 24 hours" : ["what was left since ", h(When, { key: "since", at: since, now }), ": more has ended than is read"]));
+    spent && h(Text, { color: "fg.muted" }, whole ? "In the last 24 hours " : ["Since ", h(When, { key: "since", at: since, now }), " "], `${spent}.`));
 }
 
 const later = (now, seconds) => {
   const then = new Date(new Date(now).getTime() + 1000 * seconds);
   return Number.isNaN(then.getTime()) ? null : then.toISOString();
 };
-
-/** A line from the upper left to what is left now. */
-function BurnDown({ points, children }) {
-  const most = Math.max(1, ...points.map(({ left }) => left));
-  const drawn = points.map(({ left }, place) => `${((place * WIDTH) / (points.length - 1)).toFixed(1)},${(HEIGHT - (HEIGHT * left) / most).toFixed(1)}`);
-  const label = `Left to do: ${points[0].left.toLocaleString()} then, ${points.at(-1).left.toLocaleString()} now`;
-  return h(Box, { color: "fg.muted" },
-    h(Box, { as: "svg", viewBox: `0 -2 ${WIDTH} ${HEIGHT + 4}`, width: "100%", height: "60px", preserveAspectRatio: "none", role: "img", "aria-label": label },
-      h("title", null, label),
-      h("polyline", { points: drawn.join(" "), fill: "none", stroke: "currentColor", strokeWidth: 2, vectorEffect: "non-scaling-stroke" })),
-    h(Text, null, children));
-}
 
 function Owners({ owners, more_owners: more, looked_at_all_owners: all, supplier, acquired_at, here, now }) {
   return h(Part, { title: "Who works" },

@@ -1,4 +1,4 @@
-"""``source``, ``errors`` and ``audit``: one source at a glance, what its parked partitions failed of, who did what."""
+"""``source``, ``ended``, ``errors``, ``audit``: a source at a glance, what ended when, what failed, who did what."""
 
 from __future__ import annotations
 
@@ -16,16 +16,19 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of, registered
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.deeds import Deed, deeds
+from airflow_coordination.monitoring.ended import ended_day
 from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.monitoring.throughput import lately
+from airflow_coordination.protocol.beside.ended_sums import EndedSums
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.remedies import listing, shell_of, typed
 from airflow_coordination.protocol.results import Outlook
+from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import check_limit, identifier_of, split_source
 
 MOST: Final = 20_000
@@ -33,6 +36,10 @@ MOST: Final = 20_000
 OWNERS: Final = 1_000
 """The most leases that are looked at."""
 _PAGE: Final = 1_000
+_COUNTED: Final = timedelta(hours=3)
+"""Where no duty has counted, it is counted from so long ago on."""
+_PORTIONS: Final = 40
+"""Looks at the history at most, of 1,500 endings each."""
 
 
 def print_errors(context: CommandContext, args: Namespace) -> None:
@@ -115,6 +122,35 @@ def print_source(context: CommandContext, args: Namespace) -> None:
     print_rows([{"field": name, "value": value} for name, value in _told(coordinator).items()], args.output)
     if coordinator.looking.outlook().parked:
         say(f"What is parked failed of: {typed(coordinator, 'errors')}")
+
+
+def print_ended(context: CommandContext, args: Namespace) -> None:
+    """Print what ended in each five minutes of the last day, the oldest first, those left out in which nothing did.
+
+    :raises SettingsError: when the age is none, or the store keeps no history.
+    """
+    coordinator = context.coordinator(args.source, args.partition_prefix)
+    book, now = coordinator.looking.ended, context.store.now()
+    if not book.are_kept:
+        problem = "keeps no history, from which it is counted what ended"
+        raise SettingsError("store", context.store.description, problem, "Set history_retention in its configuration")
+    day, rows = ended_day(book, now, now - _COUNTED)
+    for _ in range(_PORTIONS):
+        before = day.counted_to
+        day, rows = ended_day(book, now, now - _COUNTED, rows)
+        if day.counted_to == before:
+            break
+    since = max(day.since, now - age_of(args.since, "--since")) if args.since else day.since
+    shown = [row for row in day.rows if row.end > since and (row.completed or row.failed or row.lost or row.rows)]
+    print_rows([_ended_row(row) for row in shown], args.output)
+    say(f"Counted from {day.since.isoformat()} to {day.counted_to.isoformat()}.")
+    if not day.by_duty:
+        say("No duty has counted of late: countEnded does, and then a whole day is known. See `duties`")
+
+
+def _ended_row(row: EndedSums) -> Row:
+    counts = {each: getattr(row, each) for each in ("completed", "failed", "lost", "rows", "bytes")}
+    return {"from": row.start, "to": min(row.end, row.counted_to), **counts}
 
 
 def _told(coordinator: SourceCoordinator) -> dict[str, object]:

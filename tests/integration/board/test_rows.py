@@ -28,12 +28,17 @@ NUMBER = 50_000
 HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
 _READ = """SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables
     WHERE relname IN ('coordination_partitions', 'coordination_history', 'coordination_heads', 'coordination_chunks',
-        'coordination_documents')"""
+        'coordination_documents', 'coordination_ended')"""
 _HISTORY = """INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, ended_at,
         outcome, op, status_after, closed_count, partition_owner, acquired_at, row_count, byte_count)
     SELECT source_identifier, source_partition_key, 1, nonce, updated_at - ordinal * 1000, 'completed', 'o',
         'COMPLETED', 0, 'h/d/r/t/0/1', updated_at - ordinal * 1000 - 1000000, 0, 0
     FROM coordination_partitions WHERE source_partition_status = 'COMPLETED'"""
+_RECENT = """UPDATE coordination_history SET ended_at =
+        CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) - 61000000 - mod(token, 7)
+        - CAST(abs(hashtext(source_partition_key)) AS BIGINT) % 200000000
+    WHERE source_partition_key < 'k000020000'"""
+"""Thousands have ended in the last minutes."""
 _HEADS = """INSERT INTO coordination_heads (source_identifier, source_partition_key, dataset, blocks, row_count,
         byte_count, generation, op, token, kind, state, published_at)
     SELECT source_identifier, source_partition_key, 'clean', '[]', 1, 1, '', 'o', 1, 'files', 'applied', updated_at
@@ -44,6 +49,13 @@ _MONTHS = [
     for month in (datetime(2000, 1, 1, tzinfo=UTC) + timedelta(days=30) * number for number in range(400))
 ]
 """A third of a century of months, in two datasets, however many head records are in them."""
+_ENDED = """INSERT INTO coordination_ended (source_identifier, slot_start, counted_to, completed, failed, lost,
+        row_count, byte_count)
+    SELECT DISTINCT source_identifier, now.slot - ago, now.slot - ago + 1, 9, 0, 0, 0, 0
+    FROM coordination_history,
+        (SELECT CAST(floor(extract(epoch FROM now()) / 300) AS BIGINT) * 300000000 - 300000000 AS slot) AS now,
+        (SELECT number * CAST(300000000 AS BIGINT) AS ago FROM generate_series(0, 575) AS number) AS slots"""
+"""Two days of sums, of which the newest five minutes are to be counted on: more of the history than is read at once."""
 _IN_BRANCH = """UPDATE coordination_partitions SET branch = 1 WHERE source_partition_key < 'k000000101'"""
 _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
     AND application_name = 'airflow-coordination'"""
@@ -68,7 +80,10 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
         fill(url, NUMBER)
         with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
             connection.execute(_HISTORY)
+            connection.execute(_RECENT)
             connection.execute("VACUUM (ANALYZE) coordination_history")
+            connection.execute(_ENDED)
+            connection.execute("VACUUM (ANALYZE) coordination_ended")
             connection.execute(_HEADS)
             connection.execute(_IN_BRANCH)
             connection.execute("VACUUM (ANALYZE) coordination_partitions")
@@ -119,6 +134,7 @@ GETS = {
     "map?after": {"after": "k000025000"},
     "map?error": {"status": "CLOSED", "error": "no such error"},
     "source": {},
+    "ended": {},
     "datasets": {},
     "dataset": {"dataset": "clean"},
     "dataset?after": {"dataset": "clean", "after": _MONTHS[200].place},

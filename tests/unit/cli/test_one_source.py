@@ -1,10 +1,13 @@
 """``source``, ``errors``, ``audit``, and what ``list`` says of since when and of payloads."""
 
 import json
+from datetime import timedelta
 
 import pytest
 
+from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases import PartitionIdentifier
+from airflow_coordination.protocol.beside.ended_sums import SLOT, EndedSums, slot_of
 
 
 @pytest.fixture
@@ -35,6 +38,31 @@ def test_b8_parked_errors_come_together_with_since_when(failed, asked):
     assert [(row["partitions"], row["error"]) for row in rows] == [(2, "no file 2013-01"), (1, "out of memory")]
     assert rows[0]["since"] == failed.partition("k0").updated_at.isoformat(timespec="seconds")
     assert "--status parked --error-alike 'no file #-#'" in said
+
+
+def test_what_ended_is_told_by_five_minutes_and_who_has_counted_it(failed, asked, cli):
+    start = slot_of(failed.store.now()) - 2 * SLOT
+    stored = EndedSums(start=start, counted_to=start + SLOT, completed=3, failed=2, lost=1, rows=9, bytes=90)
+    assert failed.store.put_ended_sums("flights|PARTITION", stored, None)
+    [row], said = asked("ended")
+    assert (row["from"], row["to"]) == tuple(each.isoformat(timespec="seconds") for each in (start, start + SLOT))
+    assert (row["completed"], row["failed"], row["lost"], row["rows"], row["bytes"]) == (3, 2, 1, 9, 90)
+    assert f"Counted from {start.isoformat()} to " in said
+    assert "No duty has counted" not in said
+    assert asked("ended", "--since", "1h")[0] == [row]
+    assert "Write a number of hours" in cli("ended", "flights", "--since", "tonight")[2]
+
+
+def test_what_ended_is_counted_from_the_history_where_no_duty_runs(failed, asked, monkeypatch):
+    monkeypatch.setattr("airflow_coordination.monitoring.ended.LATE", timedelta(0))
+    rows, said = asked("ended")
+    assert (sum(row["completed"] for row in rows), sum(row["failed"] for row in rows)) == (1, 3)
+    assert "No duty has counted of late: countEnded does" in said
+
+
+def test_a_store_without_a_history_refuses_to_say_what_ended(failed, url, capsys):
+    assert main(["ended", "flights", "--store", f"{url}?history_retention=off"]) == 1
+    assert "Set history_retention in its configuration" in capsys.readouterr().err
 
 
 def test_b8_errors_that_are_cut_are_counted(failed, asked):

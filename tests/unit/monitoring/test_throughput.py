@@ -4,8 +4,6 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.throughput import DAY, lately, of_rows
@@ -48,26 +46,10 @@ def test_what_is_a_day_old_is_not_lately():
 def test_nothing_ended():
     known = of_rows([], NOW, 9)
     assert (known.rate().per_minute, known.whole) == (0, True)
-    assert known.burn_down(7, 3) == [(NOW - DAY, 7), (NOW - DAY / 2, 7), (NOW, 7)]
 
 
 def test_as_many_as_may_be_read_at_one_moment_tell_no_rate():
     assert of_rows([ended(timedelta(0))] * 5, NOW, 5).rate() is None
-
-
-def test_a_partition_counts_once_from_its_last_completion_on():
-    rows = [ended(HOUR, key="a"), ended(6 * HOUR, key="b"), ended(13 * HOUR, key="a")]
-    assert [left for _, left in of_rows(rows, NOW, 9).burn_down(1, 5)] == [3, 3, 3, 2, 1]
-
-
-@given(st.lists(st.timedeltas(timedelta(0), 2 * DAY), max_size=30), st.integers(0, 100), st.integers(2, 50))
-def test_a_burn_down_never_rises_and_ends_at_what_is_left(ages, left, points):
-    known = of_rows([ended(age) for age in sorted(ages)], NOW, 20)
-    drawn = known.burn_down(left, points)
-    counts = [number for _, number in drawn]
-    assert counts == sorted(counts, reverse=True)
-    assert (drawn[0][0], counts[-1], len(drawn)) == (known.since, left, points)
-    assert drawn[-1][0] - NOW < timedelta(milliseconds=1)
 
 
 class Forgetful(ForwardingStore):
