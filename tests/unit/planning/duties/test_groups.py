@@ -73,7 +73,7 @@ def test_without_any_property_there_are_the_built_in_groups() -> None:
         "HistoricalManagementDuties run every PT5M, where Druid runs them every PT60S: set druid.coordinator.period",
     )
     by_day = {"period": "P1D", "durationToRetain": "P90D"}
-    assert found.groups[3].arguments == {"killAudit": by_day, "killRules": by_day, "killCompactionConfig": by_day}
+    assert found.groups[-1].arguments == {"killAudit": by_day, "killRules": by_day, "killCompactionConfig": by_day}
     assert found.groups[0].arguments == {}
 
 
@@ -106,7 +106,7 @@ def test_deleting_is_off_until_it_is_switched_on() -> None:
     found = duties_of(said(kill__on="true", kill__period="PT6H", kill__maxSegments="7", kill__bufferPeriod="P1D"))
     assert names(found)["IndexingServiceDuties"] == ("killUnused", "killStalePending", "compactSegments")
     assert (str(found.margins.buffer), str(found.margins.duration_to_retain), found.margins.most) == ("P1D", "P90D", 7)
-    assert found.groups[2].arguments == {"killUnused": {"period": "PT6H"}}
+    assert found.groups[3].arguments == {"killUnused": {"period": "PT6H"}}
     ignored = duties_of(said(kill__on="TRUE", kill__ignoreDurationToRetain="true"))
     assert ignored.margins.duration_to_retain is None
 
@@ -116,7 +116,7 @@ def test_what_is_switched_off_does_not_run_and_an_empty_group_is_none() -> None:
     assert "MetadataStoreManagementDuties" not in names(duties_of(off))
     assert names(duties_of(said(kill__pendingSegments__on="false")))["IndexingServiceDuties"] == ("compactSegments",)
     found = duties_of(said(kill__rule__durationToRetain="P1Y"))
-    assert found.groups[3].arguments["killRules"] == {"period": "P1D", "durationToRetain": "P1Y"}
+    assert found.groups[-1].arguments["killRules"] == {"period": "P1D", "durationToRetain": "P1Y"}
 
 
 def test_a_group_gives_its_duties_arguments() -> None:
