@@ -59,8 +59,8 @@ MUTANTS = (
     Mutant(
         "the earliest epoch has a block",
         _OVERLAYS,
-        "            for overlay in self.row\n            for number",
-        "            for overlay in reversed(self.row)\n            for number",
+        "        for overlay in self.row:\n            number",
+        "        for overlay in reversed(self.row):\n            number",
         "S21: rows are read from what an old epoch is about to give up",
         _kept("test_where_two_overlays_cover_a_block_the_later_epoch_has_it"),
     ),
