@@ -24,6 +24,7 @@ from airflow_coordination.board.action_models import (
     PauseRequest,
     PauseResult,
 )
+from airflow_coordination.board.charts.ended import ended_page
 from airflow_coordination.board.dataset_models import DatasetPage, DatasetsPage
 from airflow_coordination.board.deeds import deeds_page
 from airflow_coordination.board.detail import detail
@@ -38,7 +39,6 @@ from airflow_coordination.board.duties.models import (
     RunNowRequest,
     RunNowResult,
 )
-from airflow_coordination.board.ended import ended_page
 from airflow_coordination.board.models import DeedsPage, Overview, OwnersPage, PartitionPage, PartitionView, Wanted
 from airflow_coordination.board.reading import Body, Read
 from airflow_coordination.board.requests import AUTHENTICATED, SAME_ORIGIN, STORE_TIME, ConditionalRoute, User

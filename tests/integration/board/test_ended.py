@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from airflow_coordination.board import ended
+from airflow_coordination.board.charts import ended
 from airflow_coordination.protocol.beside.ended_sums import LATE, MOST_SLOTS, SLOT, EndedSums, slot_of
 from airflow_coordination.stores import StoreParts
 

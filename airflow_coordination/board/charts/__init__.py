@@ -1,0 +1,1 @@
+"""What charts of the board need."""
