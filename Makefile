@@ -160,7 +160,7 @@ QUICK ?=
 .PHONY: bench
 bench: .venv/ready .work/peers/ready ## Measure us beside our peers and write docs/benchmarks.md (NAME=postgresql for one, QUICK=1 only counts)
 	@scripts/system_packages.sh java postgresql
-	@$(BIN)/python scripts/java_packages.py delta dynamodb-local iceberg
+	@$(BIN)/python scripts/java_packages.py delta dynamodb-local iceberg postgres-jdbc
 	@$(RUN) python -m benchmarks $(NAME) $(if $(QUICK),--quick)
 
 # The compiler lies beside the engines, as its lock says; Node and npm come with the requirements.

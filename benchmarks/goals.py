@@ -89,6 +89,15 @@ ROWS = (
         ),
     ),
     Row(
+        "W5",
+        "Spark: lines of CSV delivered to PostgreSQL beside a staging table and one upsert by hand",
+        "felt",
+        (
+            Aim("W5 large", "100,000 lines: wall time", 1.5),
+            Aim("W5 small", "1,000 lines: wall time", 2.0),
+        ),
+    ),
+    Row(
         "W7",
         "Spark: partitions that do nothing",
         "felt",

@@ -1,7 +1,7 @@
 """Download the jars that tests and the demo need and that nobody ships: DynamoDB Local, OpenSearch, Kafka, the
 Kinesis Client Library, Spark's connectors to S3 and to Kafka, YARN; and the tables that `make bench` compares with.
 
-usage: java_packages.py delta|dynamodb-local|hadoop-aws|iceberg|kafka|kcl|opensearch|spark-kafka|yarn ...
+usage: java_packages.py delta|dynamodb-local|hadoop-aws|iceberg|kafka|kcl|opensearch|postgres-jdbc|spark-kafka|yarn ...
 
 They come from Maven Central by way of Ivy, which lies among PySpark's own jars. What is there already is not
 downloaded again. Each set is described by a file of Ivy's in ``scripts/java`` and lies in ``.work/jars`` when it is
@@ -55,6 +55,7 @@ VERSIONS: Final[dict[str, Callable[[], str]]] = {
     "kafka": lambda: "4.1.0",
     "kcl": lambda: "3.5.1",
     "opensearch": lambda: "2.19.3",
+    "postgres-jdbc": lambda: "42.7.4",
     "spark-kafka": spark_version,
     "yarn": hadoop_version,
 }

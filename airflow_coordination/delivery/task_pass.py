@@ -7,6 +7,7 @@ or speculated; what other attempts counted is never seen.
 from __future__ import annotations
 
 import secrets
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -16,6 +17,7 @@ from airflow_coordination.delivery.tally import TOLD, Arrival, Refusals, Tally
 from airflow_coordination.systems.sink import (
     Answer,
     AnswerKind,
+    ColumnWriter,
     Record,
     Records,
     Sink,
@@ -89,43 +91,60 @@ class _Attempt:
 
     def _take(self, batch: Any, records: Records) -> None:
         """Sort one batch by its conditions, and deliver it."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         reasons, aside, sinks = self._conditions(batch)
         last = batch.num_columns
         parts = [batch.column(place) for place in range(last - self._plan.sums, last)]
         self._tally.read += batch.num_rows
-        kept = [True] * batch.num_rows
+        kept = pa.repeat(True, batch.num_rows)
         for number, holds in enumerate(reasons):
-            self._tally.dropped[number] += len(_rows(kept, holds))
-            kept = _others(kept, holds)
+            self._tally.dropped[number] += pc.and_(kept, holds).true_count
+            kept = pc.and_not(kept, holds)
         for holds in aside:
-            rows = _rows(kept, holds)
-            self._set_aside(records, rows)
+            rows = pc.indices_nonzero(pc.and_(kept, holds))
+            self._set_aside(records, rows.to_pylist())
             self._sum_up(len(sinks), parts, rows)
-            kept = _others(kept, holds)
-        arrivals = [Arrival()] * batch.num_rows
+            kept = pc.and_not(kept, holds)
+        arrived = []
         for number, holds in enumerate(sinks):
-            rows = _rows(kept, holds)
+            rows = pc.indices_nonzero(pc.and_(kept, holds))
             self._tally.owed[number] += len(rows)
             if self._plan.sinks[number] is None:
                 self._sum_up(number, parts, rows)
-            for row, arrival in zip(rows, self._deliver(number, records, rows), strict=True):
-                arrivals[row] = Arrival(*(mine | new for mine, new in zip(arrivals[row], arrival, strict=True)))
-        routed = [arrival for arrival, k in zip(arrivals, kept, strict=True) if k and any(arrival)]
-        self._tally.arrivals.update(routed)
-        self._tally.unrouted += sum(kept) - len(routed)
+            arrived.append((rows, self._deliver(number, records, rows)))
+        self._count(kept.true_count, arrived)
 
-    def _conditions(self, batch: Any) -> tuple[list[list[bool]], list[list[bool]], list[list[bool]]]:
+    def _count(self, kept: int, arrived: Sequence[tuple[Any, list[Arrival]]]) -> None:
+        """Count how the records of a batch have arrived.
+
+        :param kept: how many were left for the sinks.
+        :param arrived: of each sink the rows that it was owed, and what became of them.
+        """
+        [(_, first), *others] = arrived
+        if len(first) == kept and not others:  # one sink that takes all: nothing has to be put together
+            found = Counter(first)
+        else:
+            merged: dict[int, Arrival] = {}
+            for rows, told in arrived:
+                for row, new in zip(rows.to_pylist(), told, strict=True):
+                    mine = merged.get(row)
+                    merged[row] = new if mine is None else Arrival(*(a | b for a, b in zip(mine, new, strict=True)))
+            found = Counter(merged.values())
+        self._tally.arrivals.update(found)
+        self._tally.unrouted += kept - found.total()
+
+    def _conditions(self, batch: Any) -> tuple[list[Any], list[Any], list[Any]]:
         """Return which records which condition holds for: of the reasons, of the dead letters, of the sinks."""
-        flags = [
-            batch.column(place).to_pylist() for place in range(self._plan.columns, batch.num_columns - self._plan.sums)
-        ]
+        flags = [batch.column(place) for place in range(self._plan.columns, batch.num_columns - self._plan.sums)]
         reasons = self._plan.reasons
         before_sinks = reasons + (self._plan.aside is not None)
         return flags[:reasons], flags[reasons:before_sinks], flags[before_sinks:]
 
-    def _sum_up(self, number: int, parts: Sequence[Any], rows: Sequence[int]) -> None:
+    def _sum_up(self, number: int, parts: Sequence[Any], rows: Any) -> None:
         """Add what was hashed of some records to the sums of a block, or of the dead letters by condition."""
-        if parts and rows:
+        if parts and len(rows):
             import pyarrow.compute as pc
 
             self._tally.add_sums(number, [pc.sum(part.take(rows)).as_py() for part in parts])
@@ -138,23 +157,43 @@ class _Attempt:
         dead = self._tally.aside
         self._tally.arrivals[dead if stored else Arrival(failed=dead.dead)] += len(rows)
 
-    def _deliver(self, number: int, records: Records, rows: Sequence[int]) -> Iterator[Arrival]:
-        """Yield what became of each row in one sink."""
-        bit, sink = 1 << number, self._plan.sinks[number]
+    def _deliver(self, number: int, records: Records, rows: Any) -> list[Arrival]:
+        """Return what became of each row in one sink.
+
+        :param rows: their numbers, of Arrow.
+        """
+        delivered, sink = Arrival(delivered=1 << number), self._plan.sinks[number]
         if sink is None:  # a block: what it got is told by the footers of its files
-            yield from [Arrival(delivered=bit)] * len(rows)
-            return
+            return [delivered] * len(rows)
+        arrivals: list[Arrival] = []
         for start in range(0, len(rows), sink.bulk_records):
-            part = rows[start : start + sink.bulk_records]
-            bulk = [records[row] for row in part]
-            answers = self._answers(number, sink, bulk, records.refusals(part, _chosen(sink)))
-            refusals = [(r, a.reason) for r, a in zip(bulk, answers, strict=True) if _is_refused(a)]
-            dead = self._bury(self._plan.names[number], refusals)
-            for answer in answers:
-                if answer.kind is AnswerKind.DELIVERED:
-                    yield Arrival(delivered=bit)
-                else:
-                    yield Arrival(dead=bit) if dead and _is_refused(answer) else Arrival(failed=bit)
+            part = rows.slice(start, sink.bulk_records)
+            if self._arrives_whole(number, sink, records, part):
+                arrivals += [delivered] * len(part)
+            else:
+                arrivals += self._one_by_one(number, sink, records, part.to_pylist())
+        return arrivals
+
+    def _arrives_whole(self, number: int, sink: Sink, records: Records, rows: Any) -> bool:
+        """Say whether a sink that takes columns has taken these; if not, it is asked about each record."""
+        if number in self._down:
+            return False
+        try:
+            writer = self._opened(number, sink)
+        except ModuleNotFoundError:  # told when it is asked
+            return False
+        return isinstance(writer, ColumnWriter) and writer.write_columns(records.columns(rows))
+
+    def _one_by_one(self, number: int, sink: Sink, records: Records, rows: Sequence[int]) -> Iterator[Arrival]:
+        bit, bulk = 1 << number, [records[row] for row in rows]
+        answers = self._answers(number, sink, bulk, records.refusals(rows, _chosen(sink)))
+        refusals = [(r, a.reason) for r, a in zip(bulk, answers, strict=True) if _is_refused(a)]
+        dead = self._bury(self._plan.names[number], refusals)
+        for answer in answers:
+            if answer.kind is AnswerKind.DELIVERED:
+                yield Arrival(delivered=bit)
+            else:
+                yield Arrival(dead=bit) if dead and _is_refused(answer) else Arrival(failed=bit)
 
     def _answers(
         self, number: int, sink: Sink, bulk: Sequence[Record], unreadable: Mapping[int, str]
@@ -187,11 +226,14 @@ class _Attempt:
             self._down[number] = answers[0]
         return answers
 
+    def _opened(self, number: int, sink: Sink) -> SinkWriter:
+        if number not in self._writers:
+            self._writers[number] = sink.open(self._task)
+        return self._writers[number]
+
     def _asked(self, number: int, sink: Sink, bulk: Sequence[Record]) -> list[Answer]:
         try:
-            if number not in self._writers:
-                self._writers[number] = sink.open(self._task)
-            return list(self._writers[number].write(bulk))
+            return list(self._opened(number, sink).write(bulk))
         except ModuleNotFoundError as error:  # of this host: no record and no other try mends it
             self._tally.note_failure(number, error)
             return [failed(self._tally.errors[number])] * len(bulk)
@@ -236,15 +278,6 @@ def _chosen(sink: Sink) -> Sequence[str] | None:
     """Return the columns that a sink gets, if it says so."""
     found = getattr(sink, "columns", None)
     return found if isinstance(found, tuple) else None
-
-
-def _rows(kept: Sequence[bool], holds: Sequence[bool]) -> list[int]:
-    """Return the numbers of those that are still there and for which a condition holds."""
-    return [row for row, (k, h) in enumerate(zip(kept, holds, strict=True)) if k and h]
-
-
-def _others(kept: Sequence[bool], holds: Sequence[bool]) -> list[bool]:
-    return [k and not h for k, h in zip(kept, holds, strict=True)]
 
 
 def _is_refused(answer: Answer) -> bool:

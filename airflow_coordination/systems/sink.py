@@ -162,6 +162,20 @@ class SinkWriter(Protocol):
         """
 
 
+@runtime_checkable
+class ColumnWriter(Protocol):
+    """A writer that takes a bulk as columns, too, without an object of Python for each value."""
+
+    def write_columns(self, records: Any) -> bool:
+        """Deliver a bulk whole, and say whether all of it is there.
+
+        If not, ``write`` is given the same as records, and answers for each: also what may have arrived then takes its
+        own place again. Nothing is raised and nothing repeated in here.
+
+        :param records: a ``pyarrow.RecordBatch``.
+        """
+
+
 class Sink(Protocol):
     """A sink: where records go. It is pickled, and opened by each Spark task."""
 
@@ -277,6 +291,16 @@ class Records:
             columns = [self._values(self._batch.column(place), name) for place, name in enumerate(names)]
             self._made = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
         return self._made[row]
+
+    def columns(self, rows: Any) -> Any:
+        """Return some records as they came: as columns.
+
+        :param rows: their numbers, an ``pyarrow.Array`` in their order.
+        """
+        if not len(rows):
+            return self._batch.slice(0, 0)
+        first, last = rows[0].as_py(), rows[-1].as_py()
+        return self._batch.slice(first, len(rows)) if last - first + 1 == len(rows) else self._batch.take(rows)
 
     def refusals(self, rows: Sequence[int], columns: Iterable[str] | None) -> dict[int, str]:
         """Return why records cannot be given to a sink, by their place among ``rows``.

@@ -1,27 +1,28 @@
-"""W1, W4 and W7: what a user waits for, beside what they would do instead, in turns within one run.
+"""W1, W4, W5 and W7: what a user waits for, beside what they would do instead, in turns within one run.
 
 W1 lists a folder of small files and works them in groups, beside one plain Spark job that reads all. W4 delivers lines
-of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W7 drains partitions that do
-nothing, one and four at a time, beside the coordinator alone, which takes and completes as many.
+of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W5 delivers them into a table of
+PostgreSQL (``table.py``). W7 drains partitions that do nothing, one and four at a time, beside the coordinator alone,
+which takes and completes as many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.sources import object_listing, spark_paths
 from airflow_coordination.spark import Publish
-from benchmarks.goals import Reading, Readings
-from benchmarks.harness.figures import of_pairs
+from benchmarks.goals import Readings
 from benchmarks.harness.run import Run
-from benchmarks.spark.rounds import Seconds, in_turn
+from benchmarks.spark import table
+from benchmarks.spark.lines import SCHEMA, drain_whole, write_lines
+from benchmarks.spark.rounds import Seconds, in_turn, reading
 from benchmarks.spark.session import database_and_folder, session
 
 LARGE, SMALL, WARM = 2_000_000, 1_000, 2
@@ -31,14 +32,13 @@ PARTITIONS, PLACES = 500, 4
 _ONE_JOB, _GROUPS = "one plain job", f"groups of {GROUP}"
 _PLAIN, _OURS = "write.parquet", "a block, counted"
 _ALONE, _ONE, _MANY = "the coordinator alone", "one drain", f"one drain, {PLACES} at a time"
-_SCHEMA = "id long, day int, dep_time int, carrier string, delay double"
 
 
 def benchmark(run: Run) -> Readings:
     """Measure; there is nothing to count here."""
     if run.quick:
         return run.nothing_to_count()
-    spark = session()
+    spark = session(**table.settings())
     try:
         with database_and_folder() as (url, folder):
             store = open_store(url)
@@ -46,16 +46,18 @@ def benchmark(run: Run) -> Readings:
             grouped = _grouped(run, spark, store, folder, run.scaled(FILES, GROUP), run.scaled(5, 3))
             large = _delivered(run, spark, store, folder, run.scaled(LARGE, SMALL), run.scaled(5, 3))
             small = _delivered(run, spark, store, folder, SMALL, run.scaled(9, 3))
-            drained = _drained(run, spark, store, run.scaled(PARTITIONS, 50), run.scaled(7, 3))
+            tables = table.measured(run, spark, store, url, folder)
+            idle = _drained(run, spark, store, run.scaled(PARTITIONS, 50), run.scaled(7, 3))
             store.close()
     finally:
         spark.stop()
     return (
-        _reading("W1", grouped[_GROUPS], grouped[_ONE_JOB])
-        | _reading("W4 large", large[_OURS], large[_PLAIN])
-        | _reading("W4 small", small[_OURS], small[_PLAIN])
-        | _reading("W7 one", drained[_ONE], drained[_ALONE])
-        | _reading("W7 many", drained[_ONE], drained[_MANY])
+        reading("W1", grouped[_GROUPS], grouped[_ONE_JOB])
+        | reading("W4 large", large[_OURS], large[_PLAIN])
+        | reading("W4 small", small[_OURS], small[_PLAIN])
+        | tables
+        | reading("W7 one", idle[_ONE], idle[_ALONE])
+        | reading("W7 many", idle[_ONE], idle[_MANY])
     )
 
 
@@ -68,7 +70,7 @@ def _grouped(run: Run, spark: Any, store: PartitionStore, folder: Path, files: i
         (small / f"{number:04}.csv").write_text("id,day,dep_time,carrier,delay\n" + "\n".join(lines) + "\n")
 
     def clean(paths: str | list[str]) -> Any:
-        return spark.read.schema(_SCHEMA).csv(paths, header=True).where("dep_time is not null")
+        return spark.read.schema(SCHEMA).csv(paths, header=True).where("dep_time is not null")
 
     def publishing(spark: Any, lease: Any) -> Complete:
         with lease.publish("clean") as block:
@@ -79,7 +81,7 @@ def _grouped(run: Run, spark: Any, store: PartitionStore, folder: Path, files: i
         coordinator = SourceCoordinator(store, source=f"small-{number}", owner="benchmark")
         listed = object_listing(str(small), scan="once", lateness=timedelta(0), max_objects=GROUP)
         coordinator.run_supplier(listed)
-        _drain(publishing, coordinator, spark, f"{folder}/small-out", sum(coordinator.counts().values()))
+        drain_whole(publishing, coordinator, spark, f"{folder}/small-out", sum(coordinator.counts().values()))
 
     def one_job(number: int) -> None:
         clean(str(small)).write.parquet(f"{folder}/small-{number}")
@@ -89,11 +91,11 @@ def _grouped(run: Run, spark: Any, store: PartitionStore, folder: Path, files: i
 
 def _delivered(run: Run, spark: Any, store: PartitionStore, folder: Path, rows: int, rounds: int) -> Seconds:
     lines, numbers = str(folder / f"lines-{rows}"), count()
-    _write(spark, lines, rows)
+    write_lines(spark, lines, rows, 4 if rows == LARGE else 1)
     coordinator = SourceCoordinator(store, source=f"lines-{rows}", owner="benchmark")
 
     def records() -> Any:
-        return spark.read.schema(_SCHEMA).csv(lines, header=True)
+        return spark.read.schema(SCHEMA).csv(lines, header=True)
 
     def plain(_: int) -> None:
         records().where("dep_time is not null").write.parquet(f"{folder}/plain-{rows}-{next(numbers)}")
@@ -105,20 +107,9 @@ def _delivered(run: Run, spark: Any, store: PartitionStore, folder: Path, rows: 
 
     def ours(_: int) -> None:
         coordinator.create_partitions([str(next(numbers))])
-        _drain(delivering, coordinator, spark, f"{folder}/out", 1)
+        drain_whole(delivering, coordinator, spark, f"{folder}/out", 1)
 
     return in_turn(run, f"W4, {rows:,} lines", {_PLAIN: plain, _OURS: ours}, rounds, WARM)
-
-
-def _write(spark: Any, place: str, rows: int) -> None:
-    columns = ("id", "id % 31 + 1 as day", "nullif(id % 50, 0) * 40 as dep_time", "concat('U', id % 4) as carrier")
-    frame = spark.range(0, rows, 1, 4 if rows == LARGE else 1).selectExpr(*columns, "round(rand(1) * 100, 3) as delay")
-    frame.write.csv(place, header=True)
-
-
-def _drain(main: Callable[[Any, Any], Complete], of: SourceCoordinator, spark: Any, root: str, most: int) -> None:
-    done = drain(main, store=of.store, source=of.source, spark=spark, output_root=root, max_leases=most)
-    assert done.completed == most, done.errors
 
 
 def _drained(run: Run, spark: Any, store: PartitionStore, partitions: int, rounds: int) -> Seconds:
@@ -149,8 +140,3 @@ def _drained(run: Run, spark: Any, store: PartitionStore, partitions: int, round
 
     by_hand = filled("by hand")
     return in_turn(run, "W7", {_ALONE: alone, _ONE: drained(1), _MANY: drained(PLACES)}, rounds, WARM)
-
-
-def _reading(name: str, above: Sequence[float], below: Sequence[float]) -> Readings:
-    found = of_pairs([one / other for one, other in zip(above, below, strict=True)])
-    return {name: Reading(found.middle, str(found), f"{median(above):.2f} s", f"{median(below):.2f} s")}

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 
+from benchmarks.goals import Reading, Readings
+from benchmarks.harness.figures import of_pairs
 from benchmarks.harness.run import Run
 
 Ways = Mapping[str, Callable[[int], object]]
@@ -30,3 +33,12 @@ def in_turn(run: Run, title: str, ways: Ways, rounds: int, warm: int) -> Seconds
                     seconds[name].append(time.perf_counter() - began)
             advance()
     return seconds
+
+
+def reading(name: str, above: Sequence[float], below: Sequence[float]) -> Readings:
+    """Return the ratio of two ways, taken within each round.
+
+    :param name: of the aim.
+    """
+    found = of_pairs([one / other for one, other in zip(above, below, strict=True)])
+    return {name: Reading(found.middle, str(found), f"{median(above):.2f} s", f"{median(below):.2f} s")}

@@ -22,12 +22,15 @@ SETTINGS = {
 }
 
 
-def session() -> Any:
-    """Return a Spark on two cores of this machine."""
+def session(**more: str) -> Any:
+    """Return a Spark on two cores of this machine.
+
+    :param more: settings beside ours.
+    """
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local[2]")
-    for name, value in SETTINGS.items():
+    for name, value in {**SETTINGS, **more}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
 

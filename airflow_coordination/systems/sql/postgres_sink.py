@@ -26,6 +26,7 @@ from airflow_coordination.systems.sink import (
     refused,
     without_library,
 )
+from airflow_coordination.systems.sql.csv_lines import can_be_lines, csv_lines
 from airflow_coordination.systems.sql.postgres_upsert import NoStageError, Stage, upsert
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
@@ -143,7 +144,7 @@ class PostgresSink:
     where: str | None = None
     columns: tuple[str, ...] | None = None
     fence_columns: tuple[str, str] = ("lease_partition", "lease_fence")
-    bulk_records: int = 5_000
+    bulk_records: int = 10_000
     retry_for: timedelta = RETRY_FOR
     guarantee: Guarantee = field(default=Guarantee.FENCED, init=False)
 
@@ -232,6 +233,7 @@ class PostgresSink:
         arguments: dict[str, Any] = {**{name: _CONNECTION[name] for name in _CONNECTION.keys() - given}, **ENCODING}
         connection = psycopg.connect(self.url, connect_timeout=CONNECT_WITHIN, **arguments)
         connection.isolation_level = psycopg.IsolationLevel.READ_COMMITTED
+        connection.prepare_threshold = None  # a pooler may give the next transaction another connection
         return connection
 
     @contextmanager
@@ -297,6 +299,7 @@ class PostgresWriter:
         self._sink, self._task = sink, task
         self._columns = sink.written(task.schema.names)
         self._statement = upsert(sink.identifier(), sink.fence_columns, self._columns, task.key)
+        self._as_lines = can_be_lines(task.schema, self._columns)
         self._stage: Stage | None = Stage.of(sink.identifier(), sink.fence_columns, self._columns, task)
         self._connection: Any = None
 
@@ -307,6 +310,24 @@ class PostgresWriter:
             return patient(self._sink.retry_for)(self._upsert, rows)
         except TransientError as error:
             return [failed(str(error))] * len(rows)
+
+    def write_columns(self, records: Any) -> bool:
+        """Upsert a bulk at once, and say whether it is there. If not, nothing of it counts: write it as records."""
+        import psycopg
+
+        stage = self._stage
+        lines = csv_lines(records, self._columns) if self._as_lines and stage is not None else None
+        if stage is None or lines is None:
+            return False
+        try:
+            return self._transact(records.num_rows, lambda cursor: stage.fill_with_lines(cursor, lines))
+        except NoStageError:
+            self._stage = None
+        except (psycopg.OperationalError, psycopg.InterfaceError):
+            self._drop()
+        except psycopg.Error:  # of one record, or of all: as records each is told for itself
+            pass
+        return False
 
     def close(self) -> None:
         """Let the connection go; everything is committed already."""
@@ -338,32 +359,34 @@ class PostgresWriter:
         """Upsert all rows, or none of them; return whether it was all."""
         import psycopg
 
-        if self._stage is not None and len(rows) > 1:
+        stage = self._stage
+        if stage is not None and len(rows) > 1:
             try:
-                return self._transact(rows, self._stage.fill)
+                return self._transact(len(rows), lambda cursor: stage.fill(cursor, rows))
             except NoStageError:  # of this role or server; nothing else is wrong with it
                 self._stage = None
             except psycopg.errors.CardinalityViolation:  # one key twice: as ever, the later record wins
                 pass
-        return self._transact(rows, self._row_by_row)
+        return self._transact(len(rows), lambda cursor: self._row_by_row(cursor, rows))
 
-    def _transact(self, rows: list[list[Any]], send: Callable[[Any, list[list[Any]]], None]) -> bool:
+    def _transact(self, records: int, send: Callable[[Any], None]) -> bool:
         import psycopg
 
         self._connection = self._connection or self._sink.connect()
         with self._connection.transaction(), self._connection.cursor() as cursor:
             cursor.execute(_SET, [text for setting in _SETTINGS.items() for text in setting])
-            send(cursor, rows)
-            applied = bool(cursor.rowcount == len(rows))
+            send(cursor)
+            applied = bool(cursor.rowcount == records)
             if not applied:
                 raise psycopg.Rollback
         return applied
 
     def _row_by_row(self, cursor: Any, rows: list[list[Any]]) -> None:
-        cursor.executemany(self._statement, rows)
+        fence = [self._task.partition_id, self._task.token]
+        cursor.executemany(self._statement, [[*row, *fence] for row in rows])
 
     def _row(self, record: Record) -> list[Any]:
-        return [*(_value(record[name]) for name in self._columns), self._task.partition_id, self._task.token]
+        return [_value(record[name]) for name in self._columns]
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None

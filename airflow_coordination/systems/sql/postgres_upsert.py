@@ -17,17 +17,20 @@ class NoStageError(Exception):
 class Stage:
     """A table of one transaction, into which a bulk is copied, and out of which one statement upserts it.
 
-    A value gets there the type in which psycopg would send it alone, and a text, which PostgreSQL reads as the column
-    wants it, the column's: so the server casts, rounds and refuses as it does row by row.
+    It is gone with its transaction, so a pooler that gives the next one another connection does no harm. A value gets
+    there the type in which psycopg would send it alone, and a text, which PostgreSQL reads as the column wants it, the
+    column's: so the server casts, rounds and refuses as it does row by row.
 
     :param create: makes it.
     :param copy: takes the rows.
-    :param upsert: writes them.
+    :param upsert: writes them; its parameters are the fence of all of them.
+    :param fence: what these rows have in common: their partition, and the token.
     """
 
     create: Any
     copy: Any
     upsert: Any
+    fence: tuple[str, int]
 
     @classmethod
     def of(cls, table: Any, fence: Sequence[str], columns: Sequence[str], task: SinkTask) -> Stage:
@@ -41,30 +44,48 @@ class Stage:
             return sql.SQL("null::{} as {}").format(sql.SQL(own), column) if own else column
 
         stage = sql.Identifier("pg_temp", "coordination_stage")
-        names = sql.SQL(", ").join(map(sql.Identifier, [*columns, *fence]))
-        kinds = sql.SQL(", ").join(typed(name) for name in [*columns, *fence])
+        names = sql.SQL(", ").join(map(sql.Identifier, columns))
+        kinds = sql.SQL(", ").join(map(typed, columns))
         create = "create temporary table coordination_stage on commit drop as select {} from {} limit 0"
+        staged = sql.SQL("select {}, %s::text, %s::bigint from {}").format(names, stage)
         return cls(
             sql.SQL(create).format(kinds, table),
             sql.SQL("copy {} ({}) from stdin").format(stage, names),
-            upsert(table, fence, columns, task.key, sql.SQL("select {} from {}").format(names, stage)),
+            upsert(table, fence, columns, task.key, staged),
+            (task.partition_id, task.token),
         )
 
-    def fill(self, cursor: Any, rows: list[list[Any]]) -> None:
-        """Upsert rows.
+    def fill(self, cursor: Any, rows: Sequence[Sequence[Any]]) -> None:
+        """Upsert rows, as values of Python.
 
         :raises NoStageError: before anything is written.
         """
+        self._made(cursor)
+        with cursor.copy(self.copy) as copy:
+            for row in rows:
+                copy.write_row(row)
+        cursor.execute(self.upsert, self.fence)
+
+    def fill_with_lines(self, cursor: Any, lines: Any) -> None:
+        """Upsert rows.
+
+        :param lines: of CSV (``csv_lines``), as bytes.
+        :raises NoStageError: before anything is written.
+        """
+        from psycopg import sql
+
+        self._made(cursor)
+        with cursor.copy(sql.SQL("{} with (format csv)").format(self.copy)) as copy:
+            copy.write(lines)
+        cursor.execute(self.upsert, self.fence)
+
+    def _made(self, cursor: Any) -> None:
         import psycopg
 
         try:
             cursor.execute(self.create)
         except (psycopg.errors.InsufficientPrivilege, psycopg.NotSupportedError) as error:
             raise NoStageError from error
-        with cursor.copy(self.copy) as copy:
-            for row in rows:
-                copy.write_row(row)
-        cursor.execute(self.upsert)
 
 
 def sent_as(kind: Any) -> str | None:

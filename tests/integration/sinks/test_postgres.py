@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from contextlib import ExitStack
 from dataclasses import replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import ClassVar
 
@@ -13,12 +15,14 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from airflow_coordination.sinks import PostgresSink
-from airflow_coordination.systems.sink import AnswerKind, SinkNotReadyError
+from airflow_coordination.systems.sink import DELIVERED, Answer, AnswerKind, SinkNotReadyError
 from airflow_coordination.testing.sinks import deliver, sink_task
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.scrubbing import without_known
+from tests.engines.pgbouncer import pgbouncer
 from tests.engines.ports import free_port
 from tests.engines.postgres import private_server
+from tests.faults.postgres_cuts import Cut, cutting_proxy
 from tests.integration.sinks.kit import OwnFixtures, kinds
 
 SOON = timedelta(seconds=1)
@@ -285,15 +289,38 @@ def test_bad_arguments(arguments, problem):
         PostgresSink(**{"url": "postgresql://x@h/d", "table": "t"} | arguments)
 
 
+UTC_2 = timezone(timedelta(hours=2))
+TEXTS = [
+    "a",
+    "5",
+    "",
+    "2024-02-03",
+    None,
+    "\\N",
+    "\\.",
+    'q"uo""te',
+    "line\nline\r\n",
+    " , ",
+    "tab\t",
+    "back\\slash",
+    "Łódź",
+    "NULL",
+]
 KINDS = {
-    "string": (pa.string(), ["a", "5", "", "2024-02-03", None]),
+    "string": (pa.string(), TEXTS),
+    "long string": (pa.large_string(), ["{1,2}", '{"a": [1, null]}', "big", "-1"]),
+    "nothing": (pa.null(), [None]),
     "boolean": (pa.bool_(), [True, False]),
+    "byte": (pa.int8(), [5, -1, None]),
     "long": (pa.int64(), [5, -1, 2**40, None]),
-    "double": (pa.float64(), [1.5, 2.0, float("nan"), 1e300]),
+    "float": (pa.float32(), [0.1, -0.0, float("inf"), 16777217.0]),
+    "double": (pa.float64(), [1.5, 2.0, float("nan"), 1e300, -0.0, 5e-324, 0.1 + 0.2, float("-inf")]),
     "decimal": (pa.decimal128(10, 2), [Decimal("2.50"), Decimal("-7.00")]),
-    "date": (pa.date32(), [date(2024, 2, 3)]),
-    "timestamp": (pa.timestamp("us", "UTC"), [datetime(2024, 2, 3, 23, 30, tzinfo=timezone(timedelta(hours=2)))]),
-    "local time": (pa.timestamp("us"), [datetime(2024, 2, 3, 4, 5, 6, 7)]),  # noqa: DTZ001
+    "long decimal": (pa.decimal128(38, 10), [Decimal("1E-10"), Decimal("0E-10"), Decimal("12345678901234567890.5")]),
+    "date": (pa.date32(), [date(2024, 2, 3), date(1, 1, 1), date(9999, 12, 31), date(1970, 1, 1), None]),
+    "timestamp": (pa.timestamp("us", "UTC"), [datetime(2024, 2, 3, 23, 30, tzinfo=UTC_2)]),
+    "elsewhere": (pa.timestamp("us", "America/New_York"), [datetime(2024, 11, 3, 5, 30, 0, 7, tzinfo=UTC), None]),
+    "local time": (pa.timestamp("us"), [datetime(2024, 2, 3, 4, 5, 6, 7), datetime(1582, 10, 4), datetime(1, 1, 1)]),  # noqa: DTZ001
     "binary": (pa.binary(), [b"\x00a", b""]),
     "interval": (pa.duration("us"), [timedelta(days=1, seconds=5)]),
     "longs": (pa.list_(pa.int64()), [[1, None], []]),
@@ -304,48 +331,178 @@ KINDS = {
 }
 COLUMNS = (
     *("text", "varchar(3)", "boolean", "smallint", "real", "numeric(3,1)", "date", "timestamp", "timestamptz"),
-    *("bytea", "jsonb", "uuid", "integer[]", "text[]", "year"),
+    *("bytea", "jsonb", "json", "uuid", "integer[]", "text[]", "year", "mood"),
 )
 FENCED = "create table {} (id bigint primary key, value {}, lease_partition text, lease_fence bigint)"
+TYPES = "create domain year as integer check (value > 0); create type mood as enum ('a', 'big')"
+
+
+def given(writer, batch: pa.RecordBatch) -> list[Answer]:
+    """Write as a task does: as columns, and what is not taken as columns record by record."""
+    if writer.write_columns(batch):
+        return [DELIVERED] * batch.num_rows
+    return list(writer.write(batch.to_pylist()))
+
+
+def row_by_row(writer, batch: pa.RecordBatch) -> list[Answer]:
+    writer._stage = None
+    return list(writer.write(batch.to_pylist()))
+
+
+WAYS = {"columns": given, "records": lambda writer, batch: writer.write(batch.to_pylist()), "alone": row_by_row}
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_w5_a_bulk_is_cast_rounded_and_refused_as_each_record_alone(url, database, kind):
-    """A copy reads text, and a parameter is cast: of each pair of types both come to the same."""
-    database.execute("create domain year as integer check (value > 0)")
+    """A copy reads text, and a parameter is cast: of each pair of types all ways come to the same."""
+    database.execute(TYPES)
     told, values = KINDS[kind]
-    task = sink_task(schema=pa.schema([("id", pa.int64()), ("value", told)]))
-    records = [{"id": number, "value": value} for number, value in enumerate(values)] * 2
-    bulk = [{**record, "id": number} for number, record in enumerate(records)]
+    schema = pa.schema([("id", pa.int64()), ("value", told)])
+    batch = pa.RecordBatch.from_arrays([pa.array(range(len(values))), pa.array(values, told)], schema=schema)
     for column in COLUMNS:
-        seen = []
-        for name in ("copied", "alone"):
-            database.execute(FENCED.format(name, column))
-            writer = PostgresSink(url, table=name).open(task)
-            writer._stage = writer._stage if name == "copied" else None
-            answers = writer.write(bulk)
+        seen = {}
+        for way, write in WAYS.items():
+            database.execute(FENCED.format(way, column))
+            writer = PostgresSink(url, table=way).open(sink_task(schema=schema))
+            answers = write(writer, batch)
             writer.close()
-            rows = database.execute(f"select id, value::text from {name} order by id").fetchall()
-            database.execute(f"drop table {name}")
-            seen.append(([answer.kind for answer in answers], rows))
-        assert seen[0] == seen[1], column
+            rows = database.execute(f"select id, value::text from {way} order by id").fetchall()
+            database.execute(f"drop table {way}")
+            seen[way] = (kinds(answers), rows)
+        assert seen["columns"] == seen["records"] == seen["alone"], column
 
 
-def test_w5_a_bulk_is_two_statements_and_one_copy(sink, stored, monkeypatch):
-    sent = []
-    task = sink_task()
-    writer = sink.open(task)
-    monkeypatch.setattr(type(writer), "_row_by_row", lambda *_: pytest.fail("one by one"))
-    fill = type(writer._stage).fill
+TAKEN = {
+    "string": "text",
+    "long string": "text",
+    "nothing": "text",
+    "boolean": "boolean",
+    "byte": "smallint",
+    "long": "bigint",
+    "float": "real",
+    "double": "double precision",
+    "decimal": "numeric",
+    "long decimal": "numeric",
+    "date": "date",
+    "timestamp": "timestamptz",
+    "elsewhere": "timestamptz",
+    "local time": "timestamp",
+}
 
-    def seen(stage, cursor, rows):
-        sent.append(len(rows))
-        fill(stage, cursor, rows)
 
-    monkeypatch.setattr(type(writer._stage), "fill", seen)
-    assert set(kinds(writer.write([{"id": each, "value": "x"} for each in range(1_000)]))) == {AnswerKind.DELIVERED}
+@pytest.mark.parametrize("kind", TAKEN)
+def test_w5_what_arrow_writes_as_psycopg_does_is_taken_as_columns(url, database, kind):
+    """Also each value that stands among those of the other ways: else all of them would have gone as records."""
+    told, values = KINDS[kind]
+    database.execute(FENCED.format("taken", TAKEN[kind]))
+    schema = pa.schema([("id", pa.int64()), ("value", told)])
+    writer = PostgresSink(url, table="taken").open(sink_task(schema=schema))
+    values = values[:-1] if kind == "local time" else values  # the first day is left to Python
+    batch = pa.RecordBatch.from_arrays([pa.array(range(len(values))), pa.array(values, told)], schema=schema)
+    plain = [date(1, 1, 1), date(9999, 12, 31)]
+    assert writer.write_columns(batch) is (kind != "date")
+    within = [each for each in values if each not in plain]
+    rows = [pa.array(range(len(within))), pa.array(within, told)]
+    assert writer.write_columns(pa.RecordBatch.from_arrays(rows, schema=schema))
     writer.close()
-    assert (sent, len(stored())) == ([1_000], 1_000)
+    assert database.execute("select count(*) from taken").fetchone() == (
+        len(values) if kind != "date" else len(within),
+    )
+
+
+def test_w5_times_that_python_does_not_have_are_left_to_records(url, database):
+    database.execute(FENCED.format("late", "timestamp"))
+    schema = pa.schema([("id", pa.int64()), ("value", pa.timestamp("us"))])
+    batch = pa.RecordBatch.from_arrays(
+        [pa.array([1, 2]), pa.array([0, 300_000 * 10**12], schema[1].type)], schema=schema
+    )
+    writer = PostgresSink(url, table="late").open(sink_task(schema=schema))
+    assert not writer.write_columns(batch)
+    writer.close()
+    assert database.execute("select count(*) from late").fetchone() == (0,)
+
+
+BULK = ["BEGIN", "select set_config", "create temporary table", "copy", "insert into", "COMMIT"]
+SENT = re.compile(
+    r'^F\t\d+\t(?:Query|Parse)\t (?:"" )?"(BEGIN|COMMIT|ROLLBACK|[a-z]+(?: (?:set_config|temporary table|into))?)', re.M
+)
+
+
+@pytest.fixture
+def sent(monkeypatch, tmp_path):
+    """Return what the sink's connections have sent, as libpq tells it: the first words of each statement."""
+    told, connect = tmp_path / "wire", PostgresSink.connect
+
+    def heard(sink):
+        connection = connect(sink)
+        connection.pgconn.trace(stack.enter_context(told.open("a")).fileno())
+        connection.pgconn.set_trace_flags(psycopg.pq.Trace.SUPPRESS_TIMESTAMPS)
+        return connection
+
+    with ExitStack() as stack:
+        monkeypatch.setattr(PostgresSink, "connect", heard)
+        yield lambda: SENT.findall(told.read_text())
+
+
+@pytest.mark.parametrize("write", [given, WAYS["records"]], ids=["columns", "records"])
+def test_w5_a_bulk_is_one_copy_and_one_upsert_in_one_transaction(sink, stored, sent, write):
+    schema = pa.schema([("id", pa.int64()), ("value", pa.string())])
+    writer = sink.open(sink_task(schema=schema))
+    for number in range(8):
+        ids = pa.array(range(number * 1_000, number * 1_000 + 1_000))
+        batch = pa.RecordBatch.from_arrays([ids, pa.array(["x"] * 1_000)], schema=schema)
+        assert set(kinds(write(writer, batch))) == {AnswerKind.DELIVERED}
+    writer.close()
+    assert (sent(), len(stored())) == (BULK * 8, 8_000)
+
+
+PLACES = [
+    *((at, cut) for at in ("create", "copy") for cut in (Cut.BEFORE, Cut.WAITING)),
+    *[("insert", Cut.BEFORE), ("commit", Cut.WAITING), ("commit", Cut.AFTER)],
+]
+"""In the others the server keeps the rows locked until it ends the transaction in which nothing happens: a minute."""
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("at", "cut"), PLACES)
+def test_s13_a_bulk_whose_connection_is_cut_is_there_once_and_is_known_to_be(sink, stored, monkeypatch, at, cut):
+    """Also where its commit has come through, and its answer has not."""
+    execute, armed = psycopg.Cursor.execute, []
+
+    def watched(cursor, query, *more, **others):
+        text = query if isinstance(query, str) else query.as_string(cursor)
+        if text.startswith(at) and not armed:
+            armed.append(proxy.cut_next(cut))
+        done = execute(cursor, query, *more, **others)
+        if at == "commit" and text.startswith("insert") and not armed:
+            armed.append(proxy.cut_next(cut))
+        return done
+
+    schema = pa.schema([("id", pa.int64()), ("value", pa.string())])
+    batch = pa.RecordBatch.from_arrays([pa.array(range(100)), pa.array(["x"] * 100)], schema=schema)
+    with cutting_proxy(sink.url.replace("postgresql://", "postgresql+psycopg://")) as (through, proxy):
+        writer = replace(sink, url=through.replace("+psycopg", "")).open(sink_task(schema=schema))
+        if at == "copy":
+            armed.append(None)
+            monkeypatch.setattr(psycopg.Cursor, "copy", cutting(psycopg.Cursor.copy, lambda: proxy.cut_next(cut)))
+        monkeypatch.setattr(psycopg.Cursor, "execute", watched)
+        assert not writer.write_columns(batch)
+        assert proxy.done.wait(10)
+        assert set(kinds(writer.write(batch.to_pylist()))) == {AnswerKind.DELIVERED}
+        writer.close()
+    assert stored() == dict.fromkeys(range(100), "x")
+
+
+def cutting(copy, arm):
+    """Return a copy whose connection is cut the first time."""
+    todo = [arm]
+
+    def cut(*arguments):
+        if todo:
+            todo.pop()()
+        return copy(*arguments)
+
+    return cut
 
 
 def test_w5_of_one_key_twice_in_a_bulk_the_later_record_wins(sink, stored):
@@ -383,3 +540,21 @@ def test_w5_of_a_copied_bulk_what_a_later_owner_wrote_is_kept(sink, stored):
     answers = deliver(sink, [{"id": each, "value": "zombie"} for each in range(4)], sink_task(token=8))
     assert [number for number, each in enumerate(answers) if each.kind is AnswerKind.FAILED] == [2]
     assert stored() == {0: "zombie", 1: "zombie", 2: "later", 3: "zombie"}
+
+
+def test_w5_two_tasks_behind_a_pooler_in_transaction_mode_take_turns_on_its_connections(sink, url, stored):
+    """Each transaction may get another connection of the server's, on which nothing of the one before is there."""
+    with pgbouncer(url.replace("postgresql://", "postgresql+psycopg://"), "transaction") as pooled:
+        behind = replace(sink, url=pooled.replace("+psycopg", ""))
+        with psycopg.connect(behind.url) as other:
+            writers = [behind.open(sink_task()) for _ in range(2)]
+            for number in range(0, 80, 2):
+                if number % 8 == 0:  # the connection that was free is taken: the next one is new
+                    other.execute("select 1")
+                elif number % 8 == 4:
+                    other.rollback()
+                records = [{"id": number + each, "value": "x"} for each in range(2)]
+                assert kinds(writers[number // 2 % 2].write(records)) == [AnswerKind.DELIVERED] * 2
+            for writer in writers:
+                writer.close()
+    assert sorted(stored()) == list(range(80))

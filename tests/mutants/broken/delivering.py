@@ -202,7 +202,7 @@ MUTANTS = (
     Mutant(
         "a dead letter by condition goes to the sinks, too",
         "delivery.task_pass",
-        "            self._sum_up(len(sinks), parts, rows)\n            kept = _others(kept, holds)\n",
+        "            self._sum_up(len(sinks), parts, rows)\n            kept = pc.and_not(kept, holds)\n",
         "            self._sum_up(len(sinks), parts, rows)\n",
         "S13: what is known to be malformed reaches sinks, and counts there and among the dead letters",
         _pass("a_dead_letter_by_condition_goes_to_no_sink_and_a_dropped_record_is_none"),
@@ -225,6 +225,14 @@ MUTANTS = (
         "            pass\n",
         "S13: records of a file that was never stored count as delivered",
         _pass("a_sink_that_cannot_be_closed_has_delivered_nothing"),
+    ),
+    Mutant(
+        "columns that were not taken are there",
+        "delivery.task_pass",
+        "        return isinstance(writer, ColumnWriter) and writer.write_columns(records.columns(rows))\n",
+        "        return isinstance(writer, ColumnWriter) and writer.write_columns(records.columns(rows)) is not None\n",
+        "S13: records of a bulk that the sink did not take whole count as delivered",
+        _pass("columns_that_are_not_taken_are_asked_about_as_records"),
     ),
     Mutant(
         "too few answers are enough",

@@ -60,6 +60,25 @@ class Collecting:
         return None
 
 
+@dataclass
+class InColumns(Collecting):
+    """A sink that takes columns, but for those in which one of these records is.
+
+    :param odd: their ids.
+    """
+
+    odd: tuple[int, ...] = ()
+    columns: list[list[int]] = field(default_factory=list)
+
+    def write_columns(self, records: pa.RecordBatch) -> bool:
+        ids = records.column("id").to_pylist()
+        if set(self.odd) & set(ids):
+            return False
+        assert records.schema.names == ["id", "value"]
+        self.columns.append(ids)
+        return True
+
+
 def batch(ids: Sequence[int], *flags: Sequence[bool]) -> pa.RecordBatch:
     columns = {"id": list(ids), "value": ["v"] * len(ids)}
     return pa.RecordBatch.from_pydict(columns | {f"__deliver_{n}": list(flag) for n, flag in enumerate(flags)})
@@ -93,6 +112,37 @@ def test_s13_each_record_goes_where_its_conditions_say():
         dropped={"r0": 1},
         sinks={"s0": SinkCounts(3, 3), "s1": SinkCounts(1, 1)},
     )
+
+
+def test_s13_columns_that_are_not_taken_are_asked_about_as_records(tmp_path):
+    """A bulk in which one record is refused: only that one is a dead letter, in the place of no other."""
+    sink, other = InColumns(odd=(5,), answers={5: refused("bad date")}), Collecting()
+    drop, even = [False] * 7 + [True], [each % 2 == 0 for each in range(8)]
+    place = letters(tmp_path)
+    found, tally = run(batch(range(8), drop, [True] * 8, even), sinks=[sink, other], reasons=1, dead_letters=place)
+    assert (sink.columns, sink.bulks, other.bulks) == ([[0, 1], [2, 3], [6]], [[4, 5]], [[0, 2], [4, 6]])
+    assert found == Accounting(
+        read=8,
+        dropped={"r0": 1},
+        dead_lettered=1,
+        delivered_everywhere=6,
+        sinks={"s0": SinkCounts(7, 6, 1), "s1": SinkCounts(4, 4)},
+    )
+    [file] = tally.dead_letter_files
+    assert [json.loads(line)["key"] for line in (tmp_path / file).read_text().splitlines()] == ["5"]
+
+
+def test_s13_only_the_rows_that_are_owed_are_given_as_columns():
+    sink = InColumns(bulk_records=3)
+    found, _ = run(batch(range(8), [each not in (2, 3) for each in range(8)]), sinks=[sink])
+    assert (sink.columns, sink.bulks) == ([[0, 1, 4], [5, 6, 7]], [])
+    assert (found.unrouted, found.sinks) == (2, {"s0": SinkCounts(6, 6)})
+
+
+def test_s13_a_sink_that_is_away_is_not_given_columns_again():
+    sink = InColumns(odd=(0,), answers={0: failed("503"), 1: failed("503")})
+    found, _ = run(batch(range(4), ALL), sinks=[sink])
+    assert (sink.columns, sink.bulks, found.failed) == ([], [[0, 1]], 4)
 
 
 def test_a_record_is_dropped_once_for_the_first_reason_that_holds():

@@ -1,0 +1,23 @@
+"""Lines of CSV that are delivered, and the drain that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from airflow_coordination import Complete, SourceCoordinator, drain
+
+SCHEMA = "id long, day int, dep_time int, carrier string, delay double"
+
+
+def write_lines(spark: Any, place: str, rows: int, files: int) -> None:
+    """Write them with their header; of each fifty one has no ``dep_time``."""
+    columns = ("id", "id % 31 + 1 as day", "nullif(id % 50, 0) * 40 as dep_time", "concat('U', id % 4) as carrier")
+    frame = spark.range(0, rows, 1, files).selectExpr(*columns, "round(rand(1) * 100, 3) as delay")
+    frame.write.csv(place, header=True)
+
+
+def drain_whole(main: Callable[[Any, Any], Complete], of: SourceCoordinator, spark: Any, root: str, most: int) -> None:
+    """Work partitions of a source, and look that all were completed."""
+    done = drain(main, store=of.store, source=of.source, spark=spark, output_root=root, max_leases=most)
+    assert done.completed == most, done.errors
