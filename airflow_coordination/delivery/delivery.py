@@ -23,6 +23,7 @@ from airflow_coordination.delivery.counting import (
     unabsorbed,
 )
 from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters, DeadLetterFiles, LetterPlace
+from airflow_coordination.delivery.keys import check_keys, wrong_keys
 from airflow_coordination.delivery.observing import (
     RECORDS,
     Written,
@@ -33,7 +34,7 @@ from airflow_coordination.delivery.observing import (
     sums_in,
     tally_seen,
 )
-from airflow_coordination.delivery.routing import MOST_KEYS, Routing
+from airflow_coordination.delivery.routing import Routing
 from airflow_coordination.delivery.tally import Tally, added_up
 from airflow_coordination.delivery.task_pass import DEAD_LETTERS, TaskPass
 from airflow_coordination.outputs.attempts import OpenBlock
@@ -179,8 +180,7 @@ class Delivery:
         if self.absorbs is not None:
             self._absorbed = int(self.absorbs.count())
         with _kept(self.routing.flagged(), self._is_kept()) as flagged:
-            if self._keys_are_checked(flagged):
-                self.routing.check_keys(flagged)
+            check_keys(self.routing, flagged, self.check_keys)
             for name in self.routing.blocks:
                 self._publish(flagged, name)
             tally = self._pass_with_dead_letters(flagged)
@@ -197,18 +197,13 @@ class Delivery:
             if name not in self._rows or self._rows[name] != tally.owed[number]:
                 continue  # no block, or its number says it already
             owed, got = tally.sums.get(number, [0] * len(SUMS)), self._sums_of(name)
-            if owed == got or (same_keys(owed, got) and not self.routing.wrong_keys(flagged, [name], "records > 1")):
+            if owed == got or (same_keys(owed, got) and not wrong_keys(self.routing, flagged, [name], "records > 1")):
                 continue
             yield f"sink {name!r} got other records than it was owed, although as many"
 
     def _is_kept(self) -> bool:
         """Whether Spark keeps the records: where sinks are written to that nobody could take anything back from."""
         return bool(self.routing.external) and (bool(self.routing.blocks) or self.check_keys is not False)
-
-    def _keys_are_checked(self, flagged: Any) -> bool:
-        if self.check_keys is not None or not self.routing.external:
-            return bool(self.check_keys and self.routing.external)
-        return bool(flagged.count() <= MOST_KEYS)
 
     def _publish(self, flagged: Any, name: str) -> None:
         """Write one block. It counts nothing until the lease's ending, so blocks come before all other sinks."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -68,8 +68,6 @@ class DeadLetters:
     where: str | None = None
 
 
-MOST_KEYS: Final = 1_000_000
-"""Records up to which keys are checked unless it is said."""
 _CHOOSING: Final = (Publish, FileSink, HttpSink, OpenSearchSink, PostgresSink)
 """Sinks that may be given some of the columns."""
 
@@ -166,30 +164,6 @@ class Routing:
     def set_aside(self, flagged: Any) -> Any:
         """Return the records that are dead letters by condition, with the columns of all conditions."""
         return flagged.where(self.owed(len(self.sinks)))
-
-    def check_keys(self, flagged: Any) -> None:
-        """Refuse keys that are null or there twice, among the records that some external sink is owed.
-
-        :raises InvalidInputError: with an example.
-        """
-        wrong = self.wrong_keys(flagged, self.external)
-        if not wrong:
-            return
-        [(key, count)] = wrong
-        problem = f"is null in {count} record(s)" if key is None else f"is {key!r} in {count} records"
-        remedy = "Give a column that identifies a record, remove doubles before, or say check_keys=False"
-        raise InvalidInputError("key", self.key, f"{problem}, so that sinks cannot tell them apart", remedy)
-
-    def wrong_keys(self, flagged: Any, names: Iterable[str], wrong: str = "key is null or records > 1") -> list[Any]:
-        """Return a key that is null or there twice, with its number, among the records that some sinks are owed.
-
-        :param wrong: the condition, in SQL.
-        """
-        from pyspark.sql import functions as fn
-
-        owed = " or ".join(self.owed(list(self.sinks).index(name)) for name in names) or "false"
-        keys = flagged.where(owed).groupBy(fn.col(quoted(self.key)).alias("key")).agg(fn.count("*").alias("records"))
-        return list(keys.where(wrong).orderBy("key").limit(1).collect())
 
     def _conditions(self) -> dict[str, str | None]:
         before: dict[str, str | None] = {f"drop[{reason!r}]": each for reason, each in self.drop.items()}

@@ -105,6 +105,8 @@ CONNECT_WITHIN: Final = 10
 """Seconds for one attempt to connect."""
 STATEMENT_WITHIN: Final = 60
 """Seconds after which the server cancels a statement, or ends a transaction in which nothing happens."""
+PREPARED_AFTER: Final = 5
+"""Executions after which psycopg prepares a statement, where it may."""
 _CONNECTION: Final = {
     "application_name": "airflow-coordination sink",
     "tcp_user_timeout": str(STATEMENT_WITHIN * 1000),
@@ -382,6 +384,10 @@ class PostgresWriter:
         return applied
 
     def _row_by_row(self, cursor: Any, rows: list[list[Any]]) -> None:
+        """Send a statement for each row: prepared, unless a pooler is in between, which would mix up what it is."""
+        connection = cursor.connection
+        pid = cursor.execute("select pg_backend_pid()").fetchone()[0]
+        connection.prepare_threshold = PREPARED_AFTER if pid == connection.info.backend_pid else None
         fence = [self._task.partition_id, self._task.token]
         cursor.executemany(self._statement, [[*row, *fence] for row in rows])
 

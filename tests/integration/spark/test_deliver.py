@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from airflow_coordination.acknowledgments import SinkCounts
-from airflow_coordination.delivery import delivery
+from airflow_coordination.delivery import delivery, keys
 from airflow_coordination.delivery.acknowledgment_set import NegativeAcknowledgmentError
 from airflow_coordination.leases import DeploymentError, InvalidInputError, PartitionStatus
 from airflow_coordination.outputs import published_accounting
@@ -709,6 +709,50 @@ def test_keys_that_cannot_tell_records_apart(deliver, journal, rows, problem):
     with pytest.raises(InvalidInputError, match=problem):
         raise deliver(rows, {"journal": Journal(str(journal))})["error"]
     assert written(journal) == []
+
+
+BAD_KEYS = {
+    "twice": ("id % 9 as k", "key='k': is 0 in 2 records"),
+    "twice as text": ("cast(id % 9 as string) as k", "key='k': is '0' in 2 records"),
+    "twice as a float": ("id % 9 * -0.0D as k", "key='k': is -?0.0 in 10 records"),
+    "twice but for the case": ("substr('AabcdefghiJ', id + 1, 1) collate utf8_lcase as k", "key='k': is '[Aa]' in 2"),
+    "null": ("nullif(id, 3) as k", r"key='k': is null in 1 record\(s\)"),
+}
+
+
+@pytest.mark.parametrize("little", [keys.LITTLE, 0], ids=["hashes", "counted"])
+@pytest.mark.parametrize(("key", "problem"), BAD_KEYS.values(), ids=BAD_KEYS)
+def test_w5_keys_are_refused_before_anything_is_delivered(deliver, spark, journal, monkeypatch, key, problem, little):
+    """Also those whose hashes are brought, and those of which equal ones have different hashes."""
+    monkeypatch.setattr(keys, "LITTLE", little)
+    records = spark.range(0, 10, 1, 3).selectExpr(key, "'v' as v")
+    with pytest.raises(InvalidInputError, match=problem):
+        raise deliver(records, {"journal": Journal(str(journal))})["error"]
+    assert written(journal) == []
+
+
+@pytest.mark.parametrize("little", [keys.LITTLE, 0], ids=["hashes", "counted"])
+@pytest.mark.parametrize(("most", "wanted", "refused"), [(9, None, False), (10, None, True), (9, True, True)])
+def test_w5_above_so_many_records_keys_are_looked_at_if_it_is_said(
+    deliver, spark, journal, monkeypatch, little, most, wanted, refused
+):
+    monkeypatch.setattr(keys, "LITTLE", little)
+    monkeypatch.setattr(keys, "MOST_KEYS", most)
+    records = spark.range(0, 10, 1, 1).selectExpr("id % 9 as k", "'v' as v")
+    found = deliver(records, {"journal": Journal(str(journal))}, check_keys=wanted)
+    assert isinstance(found.get("error"), InvalidInputError) is refused
+    assert written(journal) == ([] if refused else sorted([*range(9), 0]))
+
+
+@pytest.mark.parametrize(("key", "jobs"), [("id", 2), ("cast(id as double)", 6)], ids=["hashes", "counted"])
+def test_w5_the_look_at_keys_is_a_job_of_one_stage_where_little_is_read(counting_jobs, spark, journal, key, jobs):
+    """Keys that are not owed are none of its business: two of them are one."""
+    records = spark.range(0, 10, 1, 2).selectExpr(f"if(id = 9, 8, {key}) as k", "id = 9 as other")
+    sinks = {"journal": Journal(str(journal), where="not other")}
+    done, found = counting_jobs(records, sinks)
+    assert (done.positive, done.accounting.delivered, done.accounting.unrouted) == (True, {"journal": 9}, 1)
+    assert len(found) <= jobs
+    assert (found == [1, 1]) is (key == "id")
 
 
 def test_keys_of_what_goes_to_blocks_only_may_be_null(deliver, journal):

@@ -235,6 +235,17 @@ MUTANTS = (
         _pass("columns_that_are_not_taken_are_asked_about_as_records"),
     ),
     Mutant(
+        "null is a key",
+        "delivery.keys",
+        " and not pc.any(pc.equal(found, _OF_NULL)).as_py()\n",
+        "\n",
+        "a record without a key is delivered although none is there twice",
+        Tested(
+            "tests/unit/delivery/test_keys.py"
+            "::test_w5_hashes_are_apart_where_no_two_are_equal_and_none_is_that_of_null[null]"
+        ),
+    ),
+    Mutant(
         "too few answers are enough",
         "delivery.task_pass",
         "        if len(answers) != len(bulk):\n",

@@ -1,0 +1,95 @@
+"""The look at keys, before anything is delivered: which are null, or there twice.
+
+Where the plan says that little is read, one job of one stage does it: it brings each key's hash, so that nothing is
+shuffled, and the records are kept by the same job. Only where two hashes are equal, or one is that of null, and where
+much is read, Spark counts the records of each key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Final
+
+from airflow_coordination.delivery.column_types import quoted
+from airflow_coordination.delivery.routing import Routing
+from airflow_coordination.values.input_errors import InvalidInputError
+
+MOST_KEYS: Final = 1_000_000
+"""Records up to which keys are checked unless it is said."""
+LITTLE: Final = 64 * 1024**2
+"""Bytes that a plan reads, as Spark takes it, up to which hashes are brought: 8 bytes of each record."""
+_HASHED: Final = ("string", "tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")
+"""Types of which equal keys have equal hashes. With a collation or as floats they may not."""
+_IN_A_PARTITION: Final = (1 << 33) - 1
+"""The bits of Spark's ``monotonically_increasing_id`` that number the rows of one partition."""
+_OF_NULL: Final = 42
+"""What ``xxhash64`` makes of null: its seed."""
+
+
+def check_keys(routing: Routing, flagged: Any, wanted: bool | None) -> None:
+    """Refuse keys that are null or there twice, among the records that some external sink is owed.
+
+    :param routing: what goes where.
+    :param flagged: the records beside their conditions (``routing.flagged()``).
+    :param wanted: whether to look; ``None`` up to :data:`MOST_KEYS` records.
+    :raises InvalidInputError: with an example.
+    """
+    if wanted is False or not routing.external:
+        return
+    hashes = _hashes(routing, flagged) if _is_little(routing, flagged) else None
+    if hashes is not None and len(hashes) <= MOST_KEYS:
+        if not _are_apart(hashes):
+            _check(routing, flagged)
+    elif wanted or (hashes is None and flagged.count() <= MOST_KEYS):
+        _check(routing, flagged)
+
+
+def wrong_keys(routing: Routing, flagged: Any, names: Iterable[str], wrong: str) -> list[Any]:
+    """Return a key that is null or there twice, with its number, among the records that some sinks are owed.
+
+    :param wrong: the condition, in SQL.
+    """
+    from pyspark.sql import functions as fn
+
+    key = fn.col(quoted(routing.key)).alias("key")
+    keys = flagged.where(_owed(routing, names)).groupBy(key).agg(fn.count("*").alias("records"))
+    return list(keys.where(wrong).orderBy("key").limit(1).collect())
+
+
+def _check(routing: Routing, flagged: Any) -> None:
+    wrong = wrong_keys(routing, flagged, routing.external, "key is null or records > 1")
+    if not wrong:
+        return
+    [(key, count)] = wrong
+    problem = f"is null in {count} record(s)" if key is None else f"is {key!r} in {count} records"
+    remedy = "Give a column that identifies a record, remove doubles before, or say check_keys=False"
+    raise InvalidInputError("key", routing.key, f"{problem}, so that sinks cannot tell them apart", remedy)
+
+
+def _owed(routing: Routing, names: Iterable[str]) -> str:
+    return " or ".join(routing.owed(list(routing.sinks).index(name)) for name in names) or "false"
+
+
+def _is_little(routing: Routing, flagged: Any) -> bool:
+    """Whether Spark takes it that few bytes are read, of keys whose hashes tell. Spark Connect does not say."""
+    if routing.records.schema[routing.key].dataType.simpleString() not in _HASHED:
+        return False
+    plan = getattr(flagged, "_jdf", None)
+    return plan is not None and int(plan.queryExecution().optimizedPlan().stats().sizeInBytes()) <= LITTLE
+
+
+def _hashes(routing: Routing, flagged: Any) -> Any:
+    """Return the hash of each key, null for a record that no external sink is owed: an array of Arrow.
+
+    Of a partition that has too many by itself, no more than show it.
+    """
+    hashed = f"if({_owed(routing, routing.external)}, xxhash64({quoted(routing.key)}), null) as hash"
+    few = flagged.where(f"(monotonically_increasing_id() & {_IN_A_PARTITION}) <= {MOST_KEYS}")
+    return few.selectExpr(hashed).toArrow().column("hash")
+
+
+def _are_apart(hashes: Any) -> bool:
+    import pyarrow.compute as pc
+
+    found = hashes.drop_null()
+    return pc.count_distinct(found).as_py() == len(found) and not pc.any(pc.equal(found, _OF_NULL)).as_py()
