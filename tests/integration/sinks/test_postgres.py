@@ -169,7 +169,10 @@ def test_d6_columns_that_fill_themselves_need_not_be_written(sink, database, sto
     database.execute(f"alter table flights {change}")
     sink.check(["id", "value"], "id")
     assert kinds(deliver(sink, [{"id": 1, "value": "x"}])) == [AnswerKind.DELIVERED]
-    assert stored() == {1: "x"}
+    writer = sink.open(sink_task(schema=SCHEMA))
+    assert writer.write_columns(pa.RecordBatch.from_arrays([pa.array([2, 3]), pa.array(["y", "z"])], schema=SCHEMA))
+    writer.close()
+    assert stored() == {1: "x", 2: "y", 3: "z"}
 
 
 def test_d6_a_table_that_takes_nothing_is_refused_before_a_record_is_read(sink, url, database):
@@ -510,6 +513,32 @@ def test_w5_of_one_key_twice_in_a_bulk_the_later_record_wins(sink, stored):
     answers = deliver(sink, [{"id": 1, "value": "a"}, {"id": 2, "value": "b"}, {"id": 1, "value": "c"}])
     assert kinds(answers) == [AnswerKind.DELIVERED] * 3
     assert stored() == {1: "c", 2: "b"}
+
+
+SCHEMA = pa.schema([("id", pa.int64()), ("value", pa.string())])
+
+
+@pytest.mark.parametrize(
+    ("ids", "values", "answers", "rows"),
+    [
+        ([1, 3, 1], ["a", "b", "c"], "ddd", {1: "c", 2: "later", 3: "b"}),
+        ([1, 2, 3], ["a", "b", "c"], "dfd", {1: "a", 2: "later", 3: "c"}),
+        ([1, 3, 4], ["a", "bad", "c"], "drd", {1: "a", 2: "later", 4: "c"}),
+        ([1, 3, 4], ["a", "nul \x00", "c"], "drd", {1: "a", 2: "later", 4: "c"}),
+        ([1, None, 4], ["a", "b", "c"], "drd", {1: "a", 2: "later", 4: "c"}),
+    ],
+    ids=["one key twice", "a later owner's", "a broken constraint", "no text", "no key"],
+)
+def test_w5_columns_that_are_not_taken_whole_have_changed_nothing(sink, stored, ids, values, answers, rows):
+    """Then each record is answered for, as ever."""
+    deliver(sink, [{"id": 2, "value": "later"}], sink_task(token=9))
+    writer = sink.open(sink_task(token=8, schema=SCHEMA))
+    batch = pa.RecordBatch.from_arrays([pa.array(ids, pa.int64()), pa.array(values)], schema=SCHEMA)
+    assert not writer.write_columns(batch)
+    assert stored() == {2: "later"}
+    assert "".join(each.value[0] for each in kinds(given(writer, batch))) == answers
+    writer.close()
+    assert stored() == rows
 
 
 def test_w5_what_goes_row_by_row_is_prepared_once(sink, sent, stored):
