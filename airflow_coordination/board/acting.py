@@ -47,7 +47,7 @@ _log = logging.getLogger(__name__)
 
 
 class MayNotActError(Exception):
-    """The user sees the source and may not change it."""
+    """The user sees the source and may not change it, or may not do what it takes."""
 
     def __str__(self) -> str:
         return "You may look at this source and not act on it: that takes the right to edit all of its DAGs."

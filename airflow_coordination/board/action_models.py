@@ -133,6 +133,50 @@ class ActionResult(BaseModel):
     problem: str | None = None
 
 
+class AgainDryRunRequest(Sent):
+    """A dry run of a reset of one partition and a run of its DAG; ``dag`` names one of several."""
+
+    store: str
+    source: str
+    key: _Text
+    dag: _Text | None = None
+
+
+class AgainDryRunResult(BaseModel):
+    """What would happen, or why it would be refused; nothing was changed.
+
+    ``dags`` are those that a run could be triggered of, ``dag`` is the one that it would be, ``conf`` the run's
+    configuration as JSON. ``stamp`` says what the partition was, and is given back.
+    """
+
+    sentences: list[str]
+    refusal: str | None
+    dags: list[str]
+    dag: str | None
+    conf: str
+    stamp: str
+
+
+class AgainRequest(AgainDryRunRequest):
+    """The same, and why; ``stamp`` is that of the dry run."""
+
+    why: _Why
+    stamp: _Stamp
+
+
+class AgainResult(BaseModel):
+    """What became of it. ``done``: the partition was reset. ``run`` is what was triggered then.
+
+    If it was reset and nothing was triggered, ``typed`` is the command that triggers the run.
+    """
+
+    done: bool
+    sentence: str
+    dag: str | None = None
+    run: str | None = None
+    typed: str | None = None
+
+
 class PauseDryRunRequest(Sent):
     """A dry run of pausing or resuming a whole source."""
 

@@ -11,12 +11,16 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import AwareDatetime
 
-from airflow_coordination.board import acting, pausing, reading
+from airflow_coordination.board import acting, again, pausing, reading
 from airflow_coordination.board import datasets as of_source
 from airflow_coordination.board.acting import MayNotActError
 from airflow_coordination.board.action_models import (
     ActionRequest,
     ActionResult,
+    AgainDryRunRequest,
+    AgainDryRunResult,
+    AgainRequest,
+    AgainResult,
     DryRunRequest,
     DryRunResult,
     PauseDryRunRequest,
@@ -260,6 +264,18 @@ def dry_run(user: User, asked: DryRunRequest) -> DryRunResult:
 def act(user: User, asked: ActionRequest) -> ActionResult:
     """Do something to partitions that a dry run has counted, each only if it still is what it was."""
     return acting.act(user, asked)
+
+
+@routes.post(f"{API}/actions/again/dry-run", dependencies=[SAME_ORIGIN])
+def again_dry_run(user: User, asked: AgainDryRunRequest) -> AgainDryRunResult:
+    """Say what a reset of one partition would do, and which run would be triggered for it; nothing is changed."""
+    return again.dry_run(user, asked)
+
+
+@routes.post(f"{API}/actions/again", dependencies=[SAME_ORIGIN])
+def act_again(user: User, asked: AgainRequest) -> AgainResult:
+    """Reset one partition, only if it still is what it was, and trigger a run of its DAG that tries it first."""
+    return again.act(user, asked)
 
 
 @routes.post(f"{API}/pause/dry-run", dependencies=[SAME_ORIGIN])

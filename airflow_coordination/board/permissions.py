@@ -36,6 +36,11 @@ class Permissions:
         self._user = user
         self._teams = _teams(sorted(set(dags)))
 
+    @property
+    def known(self) -> list[str]:
+        """The DAGs of these that Airflow still knows, by name."""
+        return sorted(self._teams)
+
     def may_see(self, dags: frozenset[str]) -> bool:
         """Return whether the user may read the task instances of one of these DAGs that Airflow still knows."""
         known = self._known(dags)
@@ -46,11 +51,18 @@ class Permissions:
         known = self._known(dags)
         return all(self._may("PUT", dag) for dag in known) if known else self._may_edit_all
 
+    def may_trigger(self, dag: str) -> bool:
+        """Return whether the user may trigger runs of a DAG, by the same question as Airflow's own route asks."""
+        return dag in self._teams and self._is_authorized("POST", self._details(dag), DagAccessEntity.RUN)
+
     def _known(self, dags: frozenset[str]) -> list[str]:
         return [dag for dag in dags if dag in self._teams]
 
     def _may(self, method: Any, dag: str) -> bool:
-        return self._is_authorized(method, DagDetails(id=dag, team_name=self._teams[dag]))
+        return self._is_authorized(method, self._details(dag))
+
+    def _details(self, dag: str) -> DagDetails:
+        return DagDetails(id=dag, team_name=self._teams[dag])
 
     @cached_property
     def _may_edit_all(self) -> bool:
@@ -59,9 +71,11 @@ class Permissions:
             teams = (None, *session.scalars(select(Team.name).order_by(Team.name)))
         return all(self._is_authorized("PUT", DagDetails(id=_NO_DAG, team_name=team)) for team in teams)
 
-    def _is_authorized(self, method: Any, details: DagDetails) -> bool:
+    def _is_authorized(
+        self, method: Any, details: DagDetails, entity: DagAccessEntity = DagAccessEntity.TASK_INSTANCE
+    ) -> bool:
         return get_auth_manager().is_authorized_dag(
-            method=method, access_entity=DagAccessEntity.TASK_INSTANCE, details=details, user=self._user
+            method=method, access_entity=entity, details=details, user=self._user
         )
 
 

@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
+from airflow_coordination.board.again import offer
 from airflow_coordination.board.counting import COUNTER, PARKED
 from airflow_coordination.board.models import (
     NeedView,
@@ -162,7 +163,9 @@ def partition(user: BaseUser, connection: str, source: str, key: str) -> Read[Pa
             raise NotVisibleError
         happened = timeline(coordinator_of(user, store, seen), key, MOST_TENURES)
         view = partition_view(store, found, seen, explain(found, beside, now), happened, now, grace)
-        return Read(view.model_copy(update={"beside": _parked_beside(store, found)}), now)
+        again = offer(user, store, seen, found)
+        more = {"beside": _parked_beside(store, found), "offers": [*view.offers, *([again] if again else [])]}
+        return Read(view.model_copy(update=more), now)
 
 
 def _parked_beside(store: PartitionStore, found: Partition) -> ParkedBeside | None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from airflow.cli.cli_config import ARG_VERBOSE, ActionCommand, Arg, GroupCommand
 from airflow.utils.cli import suppress_logs_and_warning
@@ -18,10 +18,10 @@ from airflow_coordination.cli.commands import COMMANDS, FIRST, GROUPS, SECTIONS
 from airflow_coordination.cli.context import AirflowPlaces, CommandContext
 from airflow_coordination.cli.grammar import teach
 from airflow_coordination.cli.standalone import parser, run, standalone_context
+from airflow_coordination.hooks.runs import AirflowRuns
 from airflow_coordination.leases.handover import STORE_VARIABLE
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores.diagnostics import Finding
-from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.program import BY_PYTHON, PROGRAM
 from airflow_coordination.values.settings import Settings
 
@@ -98,34 +98,6 @@ def _context(args: argparse.Namespace) -> CommandContext:
         lambda: _configured(args.conn_id),
         AirflowRuns(),
     )
-
-
-class AirflowRuns:
-    """The DAGs in the database of this Airflow, as ``airflow dags trigger`` finds them."""
-
-    def is_paused(self, dag_id: str) -> bool:
-        """Return whether a DAG is paused.
-
-        :raises SettingsError: when there is none of this name.
-        """
-        from airflow.models.dag import DagModel
-
-        found = DagModel.get_current(dag_id)
-        if found is None:
-            raise SettingsError("--dag", dag_id, "is no DAG of this Airflow", "Name one that `airflow dags list` shows")
-        return bool(found.is_paused)
-
-    def trigger(self, dag_id: str, conf: dict[str, Any], by: str) -> str:
-        """Trigger a run, and return its id; raises what Airflow raises.
-
-        :param by: who does it.
-        """
-        from airflow.api.common.trigger_dag import trigger_dag
-        from airflow.utils.types import DagRunTriggeredByType
-
-        cli = DagRunTriggeredByType.CLI
-        run = trigger_dag(dag_id, triggered_by=cli, triggering_user_name=by, conf=conf)
-        return str(run.run_id) if run is not None else "(unknown)"
 
 
 def _named_by_the_environment(args: argparse.Namespace) -> bool:

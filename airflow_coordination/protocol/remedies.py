@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import split_source
@@ -112,6 +113,14 @@ def listing(shell: Shell, source: str, prefix: str | None = None, **filters: str
     given = [(f"--{name.replace('_', '-')}", value) for name, value in filters.items() if value is not None]
     options = [word for name, value in given for word in _option(name, value)]
     return command("list", source, prefix=prefix, shell=shell, options=options)
+
+
+def triggering(dag_id: str, conf: Mapping[str, Any]) -> str:
+    """Return Airflow's own command that triggers a run of a DAG.
+
+    :param conf: the configuration of the run.
+    """
+    return f"airflow dags trigger {quoted(dag_id)} --conf {quoted(json.dumps(conf))}"
 
 
 def about(shell: Shell, name: str, identifier: str, *keys: str, options: Sequence[str] = ()) -> str:

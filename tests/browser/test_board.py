@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
-from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.leases import Block, PartitionIdentifier, SourceCoordinator
 from tests.browser.conftest import CHROMIUM, ERROR, keep, logged_in, remembered, row_of
 from tests.system.harness import START_UP, wait_for
 
@@ -368,8 +368,51 @@ def test_what_is_advised_is_filled_and_what_is_final_stands_apart(browser: Brows
     with remembered(browser, address, "editor") as page:
         page.goto(f"{FLIGHTS.format(address)}&key=2024-01-01")
         actions = page.get_by_role("group", name="Choose an action")
-        expect(actions.get_by_role("button")).to_have_text(["Reopen", "Reset", "Finish"])
+        expect(actions.get_by_role("button")).to_have_text(["Reopen", "Reset", "Finish", "Reset and run"])
         keep(page, "board-actions")
         filled = actions.get_by_role("button", name="Reopen").evaluate("it => getComputedStyle(it).backgroundColor")
-        apart = actions.get_by_role("button", name="Reset").evaluate("it => getComputedStyle(it).backgroundColor")
+        reset = actions.get_by_role("button", name="Reset", exact=True)
+        apart = reset.evaluate("it => getComputedStyle(it).backgroundColor")
         assert filled != apart
+
+
+def test_a_completed_one_is_reset_and_its_dag_runs_for_it(
+    browser: Browser, address: str, sales: SourceCoordinator
+) -> None:
+    """From the partition to the page of the run that was triggered."""
+    days = SourceCoordinator(sales.store, "days", "somebody")
+    days.create_partitions(["<b>2024-01-01"])
+    days.complete(days.acquire_partition("<b>2024-01-01"), [Block("clean", "/out/1", "x", 1_234, 10)])
+    days.supplying.register_dag("flights_dag")
+    with remembered(browser, address, "editor") as page:
+        token = next(each["value"] for each in page.context.cookies() if each["name"] == "_token")
+        dag = f"{address}/api/v2/dags/flights_dag"
+        headers = {"Authorization": f"Bearer {token}"}
+        assert page.request.patch(dag, headers=headers, data={"is_paused": True}).ok
+        page.goto(f"{SALES.format(address).replace('sales', 'days')}&key=%3Cb%3E2024-01-01")
+        page.get_by_role("button", name="Reset and run").click()
+        form = page.get_by_role("region", name="Reset and run")
+        expect(form).to_contain_text("airflow coordination reset days '<b>2024-01-01' --run --why")
+        form.get_by_label("Why (kept").fill("the file was corrected")
+        form.get_by_role("button", name="Dry run").click()
+        expect(form).to_contain_text("DAG 'flights_dag' is paused, so that nothing would run: unpause it")
+        expect(form.get_by_role("button", name="Reset it and run")).to_have_count(0)
+        assert page.request.patch(dag, headers=headers, data={"is_paused": False}).ok
+        form.get_by_role("button", name="Dry run").click()
+        expect(form).to_contain_text("Readers keep its 1,234 row(s) of clean until the run has published others")
+        expect(form).to_contain_text('{"coordination": {"source": "days|PARTITION", "hint": "<b>2024-01-01"}}')
+        keep(page, "board-again")
+        assert days.counts()["COMPLETED"] == 1
+        form.get_by_role("button", name="Reset it and run flights_dag").click()
+        expect(form.get_by_role("status")).to_contain_text("was reset, and run manual__")
+        assert days.counts()["COMPLETED"] == 0
+        keep(page, "board-again-done")
+        form.get_by_role("link", name="See the run").click()
+        expect(page).to_have_url(re.compile("/dags/flights_dag/runs/manual__"))
+        [run] = [
+            run
+            for run in page.request.get(f"{dag}/dagRuns", headers=headers).json()["dag_runs"]
+            if run["dag_run_id"].startswith("manual__")
+        ]
+        assert run["conf"] == {"coordination": {"source": "days|PARTITION", "hint": "<b>2024-01-01"}}
+        assert (run["triggering_user_name"], run["triggered_by"]) == ("editor", "ui")

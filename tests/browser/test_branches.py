@@ -162,7 +162,7 @@ def test_a_reset_out_of_a_branch_is_refused_and_one_in_it_is_offered(
 ) -> None:
     editor.goto(f"{HERE.format(address)}&key={DAYS[24]}")
     actions = editor.get_by_role("region", name="Actions")
-    actions.get_by_role("button", name="Reset").click()
+    actions.get_by_role("button", name="Reset", exact=True).click()
     actions.get_by_role("textbox", name="Why").fill("again")
     actions.get_by_role("button", name="Dry run").click()
     expect(actions.get_by_text("it runs in branch 1, which has begun")).to_be_visible()

@@ -9,6 +9,7 @@ const { useEffect, useState } = globalThis.React;
 const { Box, Button, HStack, Stack, Text } = globalThis.ChakraUI;
 
 const AT_ONCE = 25; // partitions in one request
+const AGAIN = "reset and run"; // an action of its own: on one partition, and on its DAG
 const TOLD = 10; // refusals that are said in full
 /** @type {any} what the server says of a portion, added up */
 const NONE = { matching: 0, fit: 0, refused: 0, refusals: [], samples: [], meant: [], sentence: null };
@@ -62,7 +63,8 @@ export function Actions({ offers, place: { store, source }, target, begin = unde
       offers.filter(({ final }) => !final).toSorted((one, other) => Number(Boolean(other.advised)) - Number(Boolean(one.advised))).map(button),
       offers.some(({ final }) => final) && h(Text, { as: "span", color: "fg.muted", fontSize: "sm", ml: 4 }, "cannot be taken back:"),
       offers.filter(({ final }) => final).map(button)),
-    chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, at_once: chosen === begin, ...offers.find(({ action }) => action === chosen) }));
+    chosen === AGAIN ? h(Again, { here: { store, source }, key: target.keys[0], partition: target.keys[0], ...offers.find(({ action }) => action === AGAIN) })
+      : chosen && h(Form, { key: chosen, asked: { store, source, action: chosen }, target, at_once: chosen === begin, ...offers.find(({ action }) => action === chosen) }));
 }
 
 /** Tries at once what an address asks for: a dry run changes nothing. */
@@ -100,6 +102,39 @@ function Form({ asked, target, does, typed, at_once }) {
       result && h(Result, { result, action: asked.action, of: found.meant.length }),
       problem && h(Problem, { login: problem.login }, problem.message)));
 }
+
+/** Starts one partition afresh and triggers a run of its DAG, which tries it first: said before, done by one click. */
+function Again({ here, partition: key, does, typed }) {
+  const [why, setWhy] = useState("");
+  const { state: { busy, found, asked, result, problem }, set, run, clear } = useWork();
+  const tryWith = (dag) => {
+    clear();
+    const wanted = { ...here, key, ...(dag ? { dag } : {}) };
+    run(async () => set({ asked: wanted, found: await post("actions/again/dry-run", wanted) }));
+  };
+  const goOn = () => run(async () => set({ result: await post("actions/again", { ...asked, why, stamp: found.stamp }) }));
+  return h(Stack, { as: "section", "aria-label": "Reset and run", borderWidth: 1, borderRadius: "md", p: 3, mt: 2, gap: 3, "aria-busy": Boolean(busy) },
+    does && h(Text, null, `${does}.`),
+    typed && h(Command, { label: "The same as a command:", text: typed }),
+    h("form", { onSubmit: (event) => { event.preventDefault(); tryWith(null); } }, h(HStack, { wrap: "wrap", alignItems: "end" },
+      h(Field, { label: "Why (kept with the partition)", value: why, set: setWhy, required: true }),
+      h(Button, { size: "sm", type: "submit", variant: "outline", disabled: busy }, "Dry run"))),
+    h(Box, { "aria-live": "polite" },
+      found && !found.refusal && found.sentences.map((sentence) => h(Text, { key: sentence }, visible(sentence))),
+      found && !found.refusal && h(HStack, { wrap: "wrap", color: "fg.muted", fontSize: "sm" }, "The run's configuration:", h(Key, { text: found.conf })),
+      found?.refusal && h(Problem, null, visible(found.refusal)),
+      found?.dags.length > 1 && !result && h(HStack, { wrap: "wrap", role: "group", "aria-label": "Choose a DAG" },
+        found.dags.map((dag) => h(Button, { key: dag, size: "xs", variant: dag === found.dag ? "solid" : "outline", disabled: busy, onClick: () => tryWith(dag) }, visible(dag)))),
+      found && !found.refusal && !result && h(Stack, { align: "start" }, h(Text, { fontWeight: "bold" }, "Dry run: nothing was changed."),
+        h(Button, { size: "sm", colorPalette: "brand", disabled: busy || !why.trim(), onClick: goOn }, `Reset it and run ${visible(found.dag)}`)),
+      result && h(RunAgain, result),
+      problem && h(Problem, { login: problem.login }, problem.message)));
+}
+
+/** What became of it: the run, or what to type where there is none. */
+const RunAgain = ({ sentence, dag, run, typed }) => (run
+  ? h(Text, { fontWeight: "bold", role: "status" }, visible(sentence), " ", h(To, { to: { pathname: `/dags/${encodeURIComponent(dag)}/runs/${encodeURIComponent(run)}` } }, "See the run"))
+  : h(Box, null, h(Problem, null, visible(sentence)), typed && h(Command, { label: "To trigger it by hand:", text: typed })));
 
 /** What there is instead of a reset out of a branch that has begun. */
 const Locked = ({ number, asked: { store, source }, busy, tryIn }) => h(HStack, { wrap: "wrap", mt: 2, role: "group", "aria-label": "Instead" },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import re
 import sys
@@ -34,7 +33,7 @@ from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.protocol.remedies import command, quoted, shell_of
+from airflow_coordination.protocol.remedies import command, shell_of, triggering
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.systems.kafka.offsets import options_in
@@ -107,7 +106,7 @@ class Plan:
             run = self.runs.trigger(self.dag, self.conf, by)
         except Exception as error:  # Airflow's, of many kinds; the reset is done, and what is left can be typed
             say(f"Error: DAG {self.dag} could not be triggered: {error}")
-            say(f"By hand: airflow dags trigger {quoted(self.dag)} --conf {quoted(json.dumps(self.conf))}")
+            say(f"By hand: {triggering(self.dag, self.conf)}")
             return 1
         say(f"Done: triggered run {run} of DAG {self.dag}.")
         return 0

@@ -13,17 +13,20 @@ import pytest
 from airflow_coordination.leases import SourceCoordinator
 
 
-def store_dag(dag: Any) -> None:
-    """Store a DAG as a scheduler would find it."""
+def store_dag(dag: Any, bundle: str = "testing") -> None:
+    """Store a DAG as a scheduler would find it.
+
+    :param bundle: the one that it comes from.
+    """
     from airflow.dag_processing.dagbag import DagBag, sync_bag_to_db
     from airflow.models.dagbundle import DagBundleModel
     from airflow.utils.session import create_session
 
     with create_session() as session:
-        session.merge(DagBundleModel(name="testing"))
+        session.merge(DagBundleModel(name=bundle))
     bag = DagBag(dag_folder=os.devnull)
     bag.bag_dag(dag)
-    sync_bag_to_db(bag, "testing", None)
+    sync_bag_to_db(bag, bundle, None)
 
 
 @contextmanager

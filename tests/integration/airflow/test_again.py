@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_coordination.cli.airflow_commands import AirflowRuns
+from airflow_coordination.hooks.runs import AirflowRuns
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.asking import asking_for

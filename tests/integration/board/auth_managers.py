@@ -46,12 +46,14 @@ def _tokens_of_fab(manager) -> Tokens:
     """A team is a role with permissions on its DAG, as ``access_control`` of a DAG makes them; an admin has all DAGs.
 
     Whoever is of no team has no DAG at all; the rights on runs and task instances as such come with the role.
+    An editor, whom Airflow's own roles do not have, may edit what there is and trigger nothing.
     """
     from airflow.providers.fab.auth_manager.models import Action, Permission, Resource, Role, User
     from airflow.providers.fab.auth_manager.models.db import FABDBManager
     from airflow.utils.session import create_session
 
-    actions = {"viewer": ["can_read"], "user": ["can_read", "can_edit"], "admin": ["can_read", "can_edit"]}
+    edits = ["can_read", "can_edit"]
+    actions = {"viewer": ["can_read"], "editor": edits, "user": [*edits, "can_create"], "admin": [*edits, "can_create"]}
     dags = {"ours": f"DAG:{TEAM_DAG}", "theirs": f"DAG:{OPEN_DAG}"}
 
     def once(session, model, **named):

@@ -22,6 +22,8 @@ PARAMETERS = {
 BODIES = {
     "DryRunRequest": {"action": "park", "keys": ["a-secret-key"]},
     "ActionRequest": {"action": "park", "why": "w", "meant": [{"key": "a-secret-key", "stamp": "of another day"}]},
+    "AgainDryRunRequest": {"key": "a-secret-key"},
+    "AgainRequest": {"key": "a-secret-key", "why": "w", "stamp": "of another day"},
     "PauseDryRunRequest": {"paused": True},
     "PauseRequest": {"paused": True, "why": "w", "stamp": ""},
     "ViewDryRunRequest": {"action": "restore", "dataset": "clean", "interval": "2013-01/P1M"},

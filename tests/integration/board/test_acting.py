@@ -86,7 +86,10 @@ def test_only_what_fits_is_offered_and_only_to_who_may(parked, client, token):
         return offers(client.get(f"/api/v1/{path}", params={**HERE, **given}, headers=headers))
 
     assert asked("partitions", "user") == [str(action) for action in OFFERED]
-    assert asked("partition", "user", key="2014-01") == ["reopen", "reset", "finish"]  # nothing to take back
+    assert asked("partition", "user", key="2014-01") == [
+        *("reopen", "reset", "finish"),  # nothing to take back
+        "reset and run",
+    ]
     assert asked("partition", "viewer", key="2014-01") == asked("partitions", "viewer") == []
 
 

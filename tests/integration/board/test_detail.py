@@ -205,10 +205,12 @@ def test_the_commands_of_a_partition_can_be_typed(flights, client, token, get):
     ]
     client.headers["Authorization"] = f"Bearer {token('user', ['ours'])}"
     offers = get("partition", key="a-secret-key")["offers"]
-    assert offers
+    assert [offer["action"] for offer in offers][-1] == "reset and run"
     for offer in offers:
-        assert words(offer["typed"])[2] == offer["action"]
-        assert understood(offer["typed"]).key == ["a-secret-key"]
+        name, _, run = offer["action"].partition(" and ")
+        assert words(offer["typed"])[2] == name
+        typed = understood(offer["typed"])
+        assert (typed.key, getattr(typed, "run", False)) == (["a-secret-key"], bool(run))
 
 
 def test_b7_what_owners_have_lost_is_expired_and_not_claimable(worked, get, post_pause):

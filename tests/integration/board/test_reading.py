@@ -276,4 +276,4 @@ def test_what_is_advised_and_what_cannot_be_taken_back_is_told(flights, client, 
     here = {"store": "coordination_default", "source": "flights|PARTITION", "key": "a-secret-key"}
     offers = client.get("/api/v1/partition", params=here, headers=headers).json()["offers"]
     assert [each["action"] for each in offers if each["advised"]] == ["reopen"]
-    assert [each["action"] for each in offers if each["final"]] == ["reset", "finish"]
+    assert [each["action"] for each in offers if each["final"]] == ["reset", "finish", "reset and run"]
