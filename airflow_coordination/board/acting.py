@@ -161,7 +161,7 @@ def _selected(coordinator: SourceCoordinator, asked: DryRunRequest) -> Selection
 def _filter(narrowing: Narrowing) -> Filter:
     status = narrowing.status and str(narrowing.status)
     texts = (narrowing.error_like, narrowing.key_prefix, narrowing.owner_like, None, narrowing.error_alike)
-    return Filter(status, *texts)
+    return Filter(status, *texts, narrowing.key_from, narrowing.key_to)
 
 
 def _sentence(source: str, found: Selection, matching: int, meant: int) -> str | None:

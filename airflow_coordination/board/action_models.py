@@ -44,6 +44,8 @@ class Narrowing(Sent):
     key_prefix: _Text | None = None
     owner_like: _Text | None = None
     error_alike: _Text | None = None
+    key_from: _Text | None = None
+    key_to: _Text | None = None
 
 
 class DryRunRequest(Sent):

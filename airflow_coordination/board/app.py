@@ -60,7 +60,7 @@ from airflow_coordination.board.showing.models import (
 )
 from airflow_coordination.board.showing.reading import view_page
 from airflow_coordination.board.showing.rules import rules_page
-from airflow_coordination.board.source_models import EndedPage, SourceAccounting, SourceDetail, TilesPage
+from airflow_coordination.board.source_models import EndedPage, RangesPage, SourceAccounting, SourceDetail, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.monitoring.selection import Filter
@@ -90,8 +90,18 @@ def _chosen(
     owner: Annotated[str | None, Query(description="Only those of an owner with this in its name")] = None,
     error: Annotated[str | None, Query(description="Only those with this in their last error")] = None,
     alike: Annotated[str | None, Query(description="Only those with this last error, but for numbers and keys")] = None,
+    key_from: Annotated[str | None, Query(alias="from", description="Only this key and those above it")] = None,
+    key_to: Annotated[str | None, Query(alias="to", description="Only this key and those below it")] = None,
 ) -> Filter:
-    return Filter(str(status) if status else None, error or None, prefix or None, owner or None, None, alike or None)
+    return Filter(
+        state=str(status) if status else None,
+        error_like=error or None,
+        key_prefix=prefix or None,
+        owner_like=owner or None,
+        error_alike=alike or None,
+        key_from=key_from or None,
+        key_to=key_to or None,
+    )
 
 
 Chosen = Annotated[Filter, Depends(_chosen)]
@@ -124,6 +134,12 @@ def tiles(
 ) -> TilesPage:
     """Return a part of a source's map: each partition's key and state."""
     return _timed(response, reading.tiles(user, store, source, chosen, after))
+
+
+@routes.get(f"{API}/ranges")
+def ranges(response: Response, user: User, store: Store, source: Source) -> RangesPage:
+    """Return where in the keys of a source what is: some 49 ranges of about as many partitions each."""
+    return _timed(response, reading.ranges(user, store, source))
 
 
 @routes.get(f"{API}/source")

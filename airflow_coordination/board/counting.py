@@ -5,18 +5,20 @@ What is kept here knows no user. Who may see a source is asked at every look, be
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from threading import Lock
 from time import monotonic
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from airflow_coordination.monitoring.counts import Counts, counted, told_apart
 from airflow_coordination.monitoring.needs import Need, needs_of, said_of, trouble_of
 from airflow_coordination.monitoring.owners import owners
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.beside.key_ranges import KeyRanges
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
 
@@ -31,6 +33,8 @@ PARKED: Final = 400
 """The most leases and parked partitions that are looked at beside a count, of a source that has some."""
 ROWS: Final = 1_900
 """And the most of both in all sources that one look asks for: of many sources each is looked at less closely."""
+RANGES: Final = 49
+"""Ranges of keys: so many bars can be told apart, and clicked, on a page of 1,200 pixels."""
 _AT_ONCE: Final = 2
 
 
@@ -102,19 +106,42 @@ def count(store: PartitionStore, source: str, rows: int = HELD + PARKED) -> Coun
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Ranged:
+    """A source's partitions by ranges of their keys.
+
+    :param found: the ranges.
+    :param now: the store's clock then.
+    :param began: as of :class:`Counted`; so is ``took``.
+    """
+
+    found: KeyRanges
+    now: datetime
+    began: float
+    took: float
+
+
 _Source = tuple[PartitionStore, str]
+Kept = TypeVar("Kept", Counted, Ranged)
 
 
-class Counter:
+class Beside(ABC, Generic[Kept]):
     """Keeps the last count of every source that somebody has looked at, and counts beside those who look."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_AT_ONCE, "board-counting")  # it starts no thread before it is needed
         self._lock = Lock()
-        self._known: dict[_Source, Counted] = {}
+        self._known: dict[_Source, Kept] = {}
         self._counting: dict[_Source, Future[None]] = {}
 
-    def latest(self, store: PartitionStore, sources: Iterable[str]) -> dict[str, Counted]:
+    @abstractmethod
+    def look(self, store: PartitionStore, source: str, rows: int) -> Kept:
+        """Count a source now.
+
+        :param rows: so many may be looked at one by one.
+        """
+
+    def latest(self, store: PartitionStore, sources: Iterable[str]) -> dict[str, Kept]:
         """Return the last counts of those of a store's sources that have been counted, after a moment's wait.
 
         :param sources: stored identifiers. What is too old is counted again, what was never counted first.
@@ -141,9 +168,9 @@ class Counter:
         return self._counting[source]
 
     def _count(self, source: _Source, rows: int) -> None:
-        counted: Counted | None = None
+        counted: Kept | None = None
         try:
-            counted = count(*source, rows)
+            counted = self.look(*source, rows)
         finally:
             with self._lock:
                 del self._counting[source]
@@ -151,5 +178,25 @@ class Counter:
                     self._known[source] = counted
 
 
+class Counter(Beside[Counted]):
+    """Keeps the numbers of sources."""
+
+    def look(self, store: PartitionStore, source: str, rows: int) -> Counted:
+        """Return a source in numbers."""
+        return count(store, source, rows)
+
+
+class RangeCounter(Beside[Ranged]):
+    """Keeps where in the keys of sources what is: counted for those only that somebody looks at one by one."""
+
+    def look(self, store: PartitionStore, source: str, rows: int) -> Ranged:
+        """Return a source by ranges of its keys."""
+        ranges = parts_of(store).ranges
+        began = monotonic()
+        found = KeyRanges([]) if ranges is None else ranges.key_ranges(source, RANGES)
+        return Ranged(found, store.now(), began, monotonic() - began)
+
+
 COUNTER: Final = Counter()
-"""The one of this process."""
+RANGED: Final = RangeCounter()
+"""The ones of this process."""

@@ -9,7 +9,7 @@ from typing import Final, Generic, TypeVar
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.again import offer
-from airflow_coordination.board.counting import COUNTER, PARKED
+from airflow_coordination.board.counting import COUNTER, PARKED, RANGED
 from airflow_coordination.board.models import (
     NeedView,
     Overview,
@@ -21,7 +21,7 @@ from airflow_coordination.board.models import (
     StoreView,
 )
 from airflow_coordination.board.showing.notes import view_for
-from airflow_coordination.board.source_models import SourceAccounting, Tile, TilesPage
+from airflow_coordination.board.source_models import RangesPage, RangeView, SourceAccounting, Tile, TilesPage
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, grace_at, opened
 from airflow_coordination.board.views import (
     count_views,
@@ -41,16 +41,18 @@ from airflow_coordination.board.visibility import (
 )
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
+from airflow_coordination.monitoring.counts import Counts
 from airflow_coordination.monitoring.needs import TROUBLES
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.selection import Filter, listed
-from airflow_coordination.monitoring.states import state_of, word_of
+from airflow_coordination.monitoring.states import WORDS, state_of, word_of
 from airflow_coordination.monitoring.timeline import timeline
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.beside.key_ranges import LOOKED_AT, KeyRange
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.protocol.port import PartitionStore, parts_of
 from airflow_coordination.values.names import UPKEEP, check_key, split_source
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus
@@ -59,6 +61,11 @@ ROWS: Final = 1_950
 """The most partitions of a list that one request looks at: all that it reads is less than 2,000 rows."""
 TILES: Final = 1_000
 """The most tiles that one request brings."""
+_NO_RANGES: Final = "This store counts no ranges of keys, because that would read every partition: look at the map."
+_NOT_WHOLE: Final = (
+    f"Of what is delayed, due, or may have expired only the first {LOOKED_AT} each are told apart: "
+    "the others are drawn as claimable, delayed, or held."
+)
 MOST_TENURES: Final = 100
 """The most tenures of a partition that are shown, the newest."""
 Body = TypeVar("Body")
@@ -127,6 +134,25 @@ def tiles(user: BaseUser, connection: str, source: str, chosen: Filter, after: s
         return Read(TilesPage(tiles=shown, after=following), now)
 
 
+def ranges(user: BaseUser, connection: str, source: str) -> Read[RangesPage]:
+    """Return where in the keys of a source what is, as it was counted last; raises as :func:`page` does."""
+    with open_visible(user, connection, source) as (store, _):
+        now = store.now()
+        if parts_of(store).ranges is None:
+            return Read(RangesPage(ranges=None, said=_NO_RANGES, counted_at=None), now)
+        counted = RANGED.latest(store, [source]).get(source)
+        if counted is None:
+            return Read(RangesPage(ranges=None, said="is being counted …", counted_at=None), now)
+        shown = [_range_view(each) for each in counted.found.ranges]
+        said = None if counted.found.whole else _NOT_WHOLE
+        return Read(RangesPage(ranges=shown, said=said, counted_at=counted.now), now)
+
+
+def _range_view(found: KeyRange) -> RangeView:
+    words = {word: getattr(found, word) for word in WORDS}
+    return RangeView(first=found.first, last=found.last, counts=Counts(**words))
+
+
 def accounting(user: BaseUser, connection: str, source: str) -> Read[SourceAccounting]:
     """Return what became of the records of a source. It reads every partition, so only a click asks for it.
 
@@ -151,6 +177,8 @@ def _typed(store: PartitionStore, source: str, chosen: Filter) -> str:
         key_prefix=chosen.key_prefix,
         owner_like=chosen.owner_like,
         error_alike=chosen.error_alike,
+        key_from=chosen.key_from,
+        key_to=chosen.key_to,
     )
 
 

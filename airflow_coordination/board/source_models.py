@@ -144,6 +144,24 @@ class EndedPage(BaseModel):
     by_duty: bool = False
     slots: list[EndedSlot] = []
     typed: str
+class RangeView(BaseModel):
+    """Partitions whose keys follow each other, from the first one to the last one that are there."""
+
+    first: str
+    last: str
+    counts: Counts
+
+
+class RangesPage(BaseModel):
+    """Where in the keys of a source what is, in byte order.
+
+    ``ranges`` is absent as long as they are being counted, and where the store does not count them: ``said`` says
+    which, or what of them is not known. ``counted_at`` is the store's clock then.
+    """
+
+    ranges: list[RangeView] | None
+    said: str | None
+    counted_at: datetime | None
 
 
 class SourceAccounting(BaseModel):

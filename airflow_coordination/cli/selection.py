@@ -36,13 +36,14 @@ def filter_of(args: Namespace) -> Filter:
 
     :raises SettingsError: when a part of it is empty.
     """
-    for name in ("error_like", "error_alike", "key_prefix", "owner_like", "payload_like"):
+    for name in ("error_like", "error_alike", "key_prefix", "owner_like", "payload_like", "key_from", "key_to"):
         if getattr(args, name) == "":
             raise SettingsError(f"--{name.replace('_', '-')}", "", "is empty", "Leave it out: it would narrow nothing")
-    if args.key_prefix is not None:
-        check_key(args.key_prefix, "--key-prefix")
+    for name in ("key_prefix", "key_from", "key_to"):
+        if getattr(args, name) is not None:
+            check_key(getattr(args, name), f"--{name.replace('_', '-')}")
     texts = (args.error_like, args.key_prefix, args.owner_like, args.payload_like, args.error_alike)
-    return Filter(args.status, *texts)
+    return Filter(args.status, *texts, args.key_from, args.key_to)
 
 
 def sentence(source: str, found: Selection) -> str | None:
@@ -60,7 +61,7 @@ def _check(args: Namespace, chosen: Filter) -> None:
     if args.key and chosen:
         raise SettingsError("key", args.key[0], "is named beside a filter", "Name the partitions, or give a filter")
     if not args.key and not chosen:
-        others = "--error-like TEXT, --key-prefix TEXT, --owner-like TEXT, --payload-like TEXT"
+        others = "--error-like TEXT, --key-prefix TEXT, --key-from KEY, --owner-like TEXT, --payload-like TEXT"
         remedy = f"Name partitions, or give a filter: --status {PARKED}, {others}"
         raise SettingsError("key", None, "is missing", remedy)
 

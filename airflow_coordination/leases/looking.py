@@ -11,7 +11,7 @@ from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.viewing.ended import EndedBook
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.metrics import gauged
-from airflow_coordination.protocol.pages import page_of
+from airflow_coordination.protocol.pages import Keys, page_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, with_ring
 from airflow_coordination.protocol.port import Chunks, StoreParts
@@ -110,12 +110,15 @@ class Looking:
         *,
         parked: bool | None = None,
         prefix: str | None = None,
+        first: str | None = None,
+        last: str | None = None,
     ) -> Sequence[Partition]:
         """Return a page of partitions; see :meth:`SourceCoordinator.partitions`."""
         check_limit(limit)
+        keys = Keys(prefix, first, last)
         return self._core.settler.repeat(
             "list partitions",
-            lambda: page_of(self._core.store, self._core.source_id, status, after, limit, parked=parked, prefix=prefix),
+            lambda: page_of(self._core.store, self._core.source_id, status, after, limit, parked=parked, keys=keys),
         )
 
     def explain(self, key: str) -> Explanation:

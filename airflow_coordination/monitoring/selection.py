@@ -34,6 +34,8 @@ class Filter:
     :param owner_like: a part of the owner; upper and lower case are the same.
     :param payload_like: a part of the payload's JSON; of a group of objects, a part of an object's address.
     :param error_alike: the last error but for its numbers and the key (:func:`~.failing.alike`): a group of errors.
+    :param key_from: the lowest key in byte order, itself among them.
+    :param key_to: the highest one, itself among them.
     """
 
     state: str | None = None
@@ -42,15 +44,19 @@ class Filter:
     owner_like: str | None = None
     payload_like: str | None = None
     error_alike: str | None = None
+    key_from: str | None = None
+    key_to: str | None = None
 
     def __bool__(self) -> bool:
-        return self.state is not None or self.key_prefix is not None or self._reads_texts
+        return self.state is not None or self._narrows_keys or self._reads_texts
 
     def __str__(self) -> str:
         said = (
             self.state and f"are {self.state}",
             self.error_like and f"have a last error with {self.error_like!r} in it",
             self.key_prefix and f"have a key that begins with {self.key_prefix!r}",
+            self.key_from and f"have a key from {self.key_from!r} on",
+            self.key_to and f"have a key up to {self.key_to!r}",
             self.owner_like and f"have an owner with {self.owner_like!r} in it",
             self.payload_like and f"have a payload with {self.payload_like!r} in it",
             self.error_alike and f"have a last error like {self.error_alike!r}",
@@ -60,7 +66,7 @@ class Filter:
     @property
     def only_state(self) -> str | None:
         """The state, if it narrows by nothing else: that much is counted without being read."""
-        return None if self.reads_more or self.key_prefix is not None else self.state
+        return None if self.reads_more or self._narrows_keys else self.state
 
     @property
     def reads_more(self) -> bool:
@@ -82,19 +88,24 @@ class Filter:
         return self.state or (None if self.owner_like is None else str(PartitionStatus.ASSIGNED))
 
     @property
+    def _narrows_keys(self) -> bool:
+        return any(text is not None for text in (self.key_prefix, self.key_from, self.key_to))
+
+    @property
     def _reads_texts(self) -> bool:
         texts = (self.error_like, self.owner_like, self.payload_like, self.error_alike)
         return any(text is not None for text in texts)
 
     def page(self, coordinator: SourceCoordinator, after: str | None, limit: int) -> Sequence[Partition]:
-        """Return the next partitions to look at, by key: where it names a prefix, only what may have it is read.
+        """Return the next partitions to look at, by key: where it names some keys, only what may have them is read.
 
         :param limit: so many at most; as many are read of each status that a word is among.
         """
+        keys = {"prefix": self.key_prefix, "first": self.key_from, "last": self.key_to}
         found = [
             each
             for status, parked in among(self._looked_at)  # what nobody holds has no owner
-            for each in coordinator.partitions(status, after, limit, parked=parked, prefix=self.key_prefix)
+            for each in coordinator.partitions(status, after, limit, parked=parked, **keys)
         ]
         return found if self.pages == 1 else sorted(found, key=lambda each: each.key.encode())[:limit]
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
@@ -85,6 +86,34 @@ def every_head(
         last = page[-1]
 
 
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """Which keys are meant; what is ``None`` narrows nothing.
+
+    :param prefix: what they begin with.
+    :param first: the lowest of them in byte order, itself among them.
+    :param last: the highest of them, itself among them.
+    """
+
+    prefix: str | None = None
+    first: str | None = None
+    last: str | None = None
+
+    def __bool__(self) -> bool:
+        return any((self.prefix, self.first, self.last))
+
+    def __contains__(self, key: str) -> bool:
+        return key.startswith(self.prefix or "") and (not self.last or key.encode() <= self.last.encode())
+
+    @property
+    def lowest(self) -> str:
+        """No key below it is meant."""
+        return max(self.prefix or "", self.first or "", key=str.encode)
+
+
+ALL_KEYS: Final = Keys()
+
+
 def page_of(
     store: PartitionStore,
     source: str,
@@ -93,25 +122,25 @@ def page_of(
     limit: int,
     *,
     parked: bool | None = None,
-    prefix: str | None = None,
+    keys: Keys = ALL_KEYS,
 ) -> Sequence[Partition]:
-    """Return a page as :meth:`~.port.PartitionStore.page` does, of the keys that begin with ``prefix``.
+    """Return a page as :meth:`~.port.PartitionStore.page` does, of the keys that are meant.
 
-    Only keys that may have it are read, and one row for the key that is the prefix.
+    Only keys that may be among them are read, and one row for the lowest that there could be.
 
-    :raises InvalidKeyError: when no key can be ``after`` or ``prefix``.
+    :raises InvalidKeyError: when no key can be ``after``, or what ``keys`` names.
     """
-    for name, text in (("after", after), ("prefix", prefix)):
+    for name, text in (("after", after), ("prefix", keys.prefix), ("first", keys.first), ("last", keys.last)):
         if text:
             check_key(text, name)
-    if not prefix:
+    if not keys:
         return store.page(source, status, after, limit, parked=parked)
     first: list[Partition] = []
-    if (after or "").encode() < prefix.encode():
-        after, exact = prefix, store.get(source, prefix)  # pages begin above a key, and this one is not above itself
+    if (after or "").encode() < keys.lowest.encode():
+        after, exact = keys.lowest, store.get(source, keys.lowest)  # pages begin above a key: this one is not on them
         first = [exact] if exact is not None and _fits(exact, status, parked) else []
     found = [*first, *store.page(source, status, after, limit, parked=parked)]
-    return list(takewhile(lambda each: each.key.startswith(prefix), found))[:limit]
+    return list(takewhile(lambda each: each.key in keys, found))[:limit]
 
 
 def _fits(partition: Partition, status: PartitionStatus | None, parked: bool | None) -> bool:

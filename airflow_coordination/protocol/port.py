@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
+from airflow_coordination.protocol.beside.key_ranges import KeyRanges
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -341,6 +342,19 @@ class Sums(Protocol):
         """Return what became of the records of all partitions together, tombstones left out."""
 
 
+class Ranges(Protocol):
+    """Part of a store that looks around in its keys from its indexes, for people; nothing is decided by it."""
+
+    def key_ranges(self, source: str, number: int) -> KeyRanges:
+        """Return how many partitions of what are where in the keys.
+
+        :param number: of ranges, at least 1; there are fewer of a source with fewer partitions.
+        """
+
+    def parked_before(self, source: str, key: str) -> str | None:
+        """Return the key of the last parked partition below ``key`` in byte order, ``None`` where there is none."""
+
+
 class Enabling(Protocol):
     """Part of a store that keeps out code that knows no overlays, once a person has said so (promise S16).
 
@@ -431,6 +445,7 @@ class StoreParts:
     :param history: a row of each tenure.
     :param follow_ups: notes of what follows endings and parkings.
     :param sums: the accounting of a source in one request.
+    :param ranges: counts by ranges of keys.
     :param head_intervals: people say of which time rows are.
     :param enabling: keeping out code that knows no overlays.
     :param chunks: sums of the chunks of datasets.
@@ -444,6 +459,7 @@ class StoreParts:
     history: History | None = None
     follow_ups: FollowUps | None = None
     sums: Sums | None = None
+    ranges: Ranges | None = None
     head_intervals: HeadIntervals | None = None
     enabling: Enabling | None = None
     chunks: Chunks | None = None

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -16,6 +15,7 @@ from airflow_coordination.leases.handover import HANDOVER_VARIABLE
 from airflow_coordination.protocol import steps
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals, added_up
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
+from airflow_coordination.protocol.beside.key_ranges import KeyRanges
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition
@@ -25,7 +25,6 @@ from airflow_coordination.protocol.port import AUDITED, StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import ACQUIRE, RECLAIM, RULES
-from airflow_coordination.protocol.steps import due_at
 from airflow_coordination.protocol.writes import (
     AcquireNext,
     Act,
@@ -39,47 +38,12 @@ from airflow_coordination.protocol.writes import (
     Sweep,
 )
 from airflow_coordination.stores.in_memory_ended import KeepsEnded
+from airflow_coordination.stores.in_memory_looking import outlook_of, ranges_of
 from airflow_coordination.stores.in_memory_source import StoredSource, place_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE
 from airflow_coordination.values.status import PartitionStatus, Rank
 from airflow_coordination.values.times import Clock, Randomness, Span, SystemClock
-
-
-def outlook_of(living: Sequence[Partition], pause: Pause, now: datetime) -> Outlook:
-    """Return the outlook of a source.
-
-    :param living: all of its partitions but tombstones.
-    :param pause: whether it is paused.
-    """
-    ahead = [due for p in living if (due := due_at(p)) is not None and due > now]
-    prospects = [(partition, _prospect(partition, now)) for partition in living]
-    found = Counter(prospect for _, prospect in prospects)
-    claimable = [partition for partition, prospect in prospects if prospect == "claimable"]
-    late = sum(p.status is not PartitionStatus.UNASSIGNED for p in claimable)
-    expired = sum(p.status is PartitionStatus.ASSIGNED for p in claimable)
-    oldest = max((now - due for p in claimable if (due := due_at(p)) is not None), default=None)
-    return Outlook(
-        **found,
-        next_due=min(ahead, default=None),
-        overdue=late,
-        oldest_claimable=oldest,
-        pause=pause,
-        expired=expired,
-    )
-
-
-def _prospect(partition: Partition, now: datetime) -> str:
-    """Return which field of :class:`Outlook` counts the partition."""
-    if partition.status is PartitionStatus.COMPLETED:
-        return "completed"
-    due = due_at(partition)
-    if due is None:
-        return "blocked" if partition.blocked else "parked"
-    if due <= now:
-        return "claimable"
-    return "assigned" if partition.status is PartitionStatus.ASSIGNED else "waiting"
-
 
 SUPERVISED_VARIABLE: Final = "AIRFLOW__DATABASE__SQL_ALCHEMY_CONN"
 SUPERVISED_VALUE: Final = "airflow-db-not-allowed:///"
@@ -140,6 +104,7 @@ class InMemoryStore(KeepsEnded):
             pauses=self,
             history=self,
             follow_ups=self,
+            ranges=self,
             head_intervals=self,
             enabling=self,
             chunks=self,
@@ -380,6 +345,19 @@ class InMemoryStore(KeepsEnded):
         with self._step() as now:
             stored = self._source(source)
             return outlook_of([p for p in stored.partitions.values() if not p.deleted], stored.pause(now), now)
+
+    def key_ranges(self, source: str, number: int) -> KeyRanges:
+        """Return how many partitions of what are where in the keys; it looks at every partition."""
+        with self._step() as now:
+            stored = self._source(source)
+            above = (stored.partitions[key] for key in stored.keys.above(None))
+            return ranges_of([each for each in above if not each.deleted], number, now)
+
+    def parked_before(self, source: str, key: str) -> str | None:
+        """Return the key of the last parked partition below another one."""
+        with self._step():
+            parked = (each.key for each in self._source(source).partitions.values() if each.parked and not each.deleted)
+            return max((each for each in parked if each.encode() < key.encode()), key=str.encode, default=None)
 
     def heads(
         self,

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
+from airflow_coordination.protocol.beside.key_ranges import KeyRanges
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -68,6 +69,7 @@ class ForwardingStore:
             history=None if has.history is None else self,
             follow_ups=None if has.follow_ups is None else self,
             sums=None if has.sums is None else self,
+            ranges=None if has.ranges is None else self,
             head_intervals=None if has.head_intervals is None else self,
             enabling=None if has.enabling is None else self,
             chunks=None if has.chunks is None else self,
@@ -224,6 +226,14 @@ class ForwardingStore:
     def accounting(self, source: str) -> AddedUp:  # noqa: D102
         sums = there(parts_of(self.store).sums)
         return self.forward("accounting", lambda: sums.accounting(source))
+
+    def key_ranges(self, source: str, number: int) -> KeyRanges:  # noqa: D102
+        counted = there(parts_of(self.store).ranges)
+        return self.forward("key_ranges", lambda: counted.key_ranges(source, number))
+
+    def parked_before(self, source: str, key: str) -> str | None:  # noqa: D102
+        looking = there(parts_of(self.store).ranges)
+        return self.forward("parked_before", lambda: looking.parked_before(source, key))
 
     def put_chunks(self, source: str, rows: Sequence[ChunkSums]) -> None:  # noqa: D102
         kept = there(parts_of(self.store).chunks)

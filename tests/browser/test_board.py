@@ -79,7 +79,7 @@ def test_what_only_a_person_can_move_stands_first(page: Page, address: str) -> N
     assert place["y"] + place["height"] < 800  # on the first screen
     keep(page, "board-overview")
     said.get_by_role("link", name="See errors").click()
-    expect(page.get_by_role("link", name="2013-07")).to_be_visible()
+    expect(page.get_by_role("link", name="2013-07", exact=True)).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
@@ -117,7 +117,7 @@ def test_a_source_says_how_fast_until_when_who_and_what_failed(page: Page, addre
     expect(errors).to_contain_text("1AnalysisException: no column named amount")
     keep(page, "board-source")
     errors.get_by_role("link", name="1").click()
-    expect(page.get_by_role("link", name="2013-07")).to_be_visible()
+    expect(page.get_by_role("link", name="2013-07", exact=True)).to_be_visible()
     expect(page.locator("tbody tr")).to_have_count(1)
     assert "alike=AnalysisException" in page.url
     page.goto(FLIGHTS.format(address))
@@ -154,7 +154,7 @@ def test_a_list_is_narrowed_by_owner_and_error_in_the_address(page: Page, addres
     page.get_by_label("Owner has").fill("process/5")
     page.get_by_role("button", name="Search").click()
     expect(page.locator("tbody tr")).to_have_count(1)
-    expect(page.get_by_role("link", name="2013-10")).to_be_visible()
+    expect(page.get_by_role("link", name="2013-10", exact=True)).to_be_visible()
     assert "owner=process%2F5" in page.url
     typed = "airflow coordination list sales --owner-like process/5"
     expect(page.get_by_text(typed)).to_be_visible()
@@ -266,7 +266,7 @@ def test_search_stands_in_the_address(page: Page, address: str) -> None:
     page.get_by_label("Key begins with").fill("2024-01-02")
     page.get_by_role("button", name="Search").click()
     expect(page.get_by_text("<script>alert(1)</script>")).not_to_be_visible()
-    expect(page.get_by_role("link", name="2024-01-02")).to_be_visible()
+    expect(page.get_by_role("link", name="2024-01-02", exact=True)).to_be_visible()
     assert "prefix=2024-01-02" in page.url
 
 
@@ -416,3 +416,48 @@ def test_a_completed_one_is_reset_and_its_dag_runs_for_it(
         ]
         assert run["conf"] == {"coordination": {"source": "days|PARTITION", "hint": "<b>2024-01-01"}}
         assert (run["triggering_user_name"], run["triggered_by"]) == ("editor", "ui")
+
+
+def test_where_in_the_keys_leads_to_exactly_those(page: Page, address: str) -> None:
+    """A range is a bar that can be clicked, and reached by keys: from it to a list of what it has counted."""
+    page.goto(SALES.format(address))
+    bars = page.get_by_role("group", name="12 ranges of keys").get_by_role("link")
+    expect(bars).to_have_count(12)
+    expect(bars.nth(6)).to_have_attribute("title", "2013-07 to 2013-07: 1 parked")
+    keep(page, "board-ranges")
+    bars.nth(6).click()
+    expect(page.get_by_text("Only keys from")).to_be_visible()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.get_by_role("link", name="2013-07", exact=True)).to_be_visible()
+    assert "from=2013-07&to=2013-07" in page.url
+    expect(page.get_by_text("airflow coordination list sales --key-from 2013-07 --key-to 2013-07")).to_be_visible()
+    expect(bars.nth(6)).to_have_attribute("aria-current", "true")
+    bars.first.focus()
+    for place in (1, 2):
+        page.keyboard.press("ArrowRight")
+        expect(bars.nth(place)).to_be_focused()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="2013-03", exact=True)).to_be_visible()
+    page.get_by_role("link", name="All keys").click()
+    expect(page.locator("tbody tr")).to_have_count(12)
+    page.goto(FLIGHTS.format(address))
+    hostile = page.get_by_role("group", name=re.compile("ranges of keys$")).get_by_role("link")
+    expect(hostile.filter(visible=True).first).to_be_visible()
+    assert page.evaluate("globalThis.hacked") is None
+
+
+def test_ranges_have_a_colour_for_each_state_in_both_modes(page: Page, address: str) -> None:
+    seen = []
+    for theme in ("dark", "light"):
+        page.goto(f"{address}/plugin/partitions")
+        page.evaluate(f"localStorage.setItem('theme', '{theme}')")
+        page.goto(SALES.format(address))
+        bars = page.get_by_role("group", name="12 ranges of keys").get_by_role("link")
+        expect(bars).to_have_count(12)
+        parts = bars.locator("div").evaluate_all("all => all.map(it => getComputedStyle(it).backgroundColor)")
+        assert len(set(parts)) == 5, parts
+        parked = bars.nth(6).locator("div").evaluate("it => getComputedStyle(it).backgroundImage")
+        assert parked.startswith("repeating-linear-gradient")
+        keep(page, f"board-ranges-{theme}")
+        seen.append(set(parts))
+    assert not seen[0] & seen[1]

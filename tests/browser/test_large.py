@@ -84,7 +84,7 @@ def test_why_is_four_clicks_from_the_log_in(page: Page) -> None:
         expect(page.get_by_role("img", name=re.compile(f"^{size * 6 // 10:,} completed"))).to_have_count(sources)
     keep(page, "board-large")
     page.get_by_role("link", name=f"{PARKED} parked", exact=True).first.click()
-    page.get_by_role("link", name="k000000998").click()
+    page.get_by_role("link", name="k000000998", exact=True).click()
     expect(page.get_by_text("Partition 'k000000998' is parked")).to_be_visible()
 
 
@@ -181,11 +181,11 @@ def test_nothing_keeps_people_from_using_it(coloured: Page, address: str) -> Non
     coloured.get_by_role("button", name="Dry run").click()
     expect(coloured.get_by_text(f"would reopen {PARKED} of {PARKED}")).to_be_visible()
     _accessible(coloured)
-    coloured.get_by_role("link", name="k000000998").first.click()
+    coloured.get_by_role("link", name="k000000998", exact=True).first.click()
     expect(coloured.get_by_text("Partition 'k000000998' is parked")).to_be_visible()
     _accessible(coloured)
     coloured.goto(f"{SOURCE.format(address)}&view=owners")
-    expect(coloured.get_by_role("link", name="k000011999")).to_be_visible()
+    expect(coloured.get_by_role("link", name="k000011999", exact=True)).to_be_visible()
     _accessible(coloured)
     coloured.goto(f"{SOURCE.format(address)}&view=map")
     expect(coloured.locator("[data-key]")).to_have_count(5_000)
@@ -205,7 +205,7 @@ def _accessible(page: Page) -> None:
 def test_a_viewer_sees_no_control(browser: Browser, address: str, large: PartitionStore) -> None:
     with remembered(browser, address, "viewer") as page:
         page.goto(f"{SOURCE.format(address)}&status=PARKED")
-        expect(page.get_by_role("link", name="k000000998")).to_be_visible()
+        expect(page.get_by_role("link", name="k000000998", exact=True)).to_be_visible()
         expect(page.get_by_role("button", name="Reopen")).to_have_count(0)
 
 

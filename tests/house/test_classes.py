@@ -20,6 +20,7 @@ PARTS = (
     port.History,
     port.FollowUps,
     port.Sums,
+    port.Ranges,
     port.Enabling,
     port.Chunks,
     port.HeadIntervals,

@@ -15,25 +15,26 @@ const QUIET = "A source of this size is read by its keys: it is ordered otherwis
 
 /** Partitions as a list; what the source says of itself stands above its first page. */
 export function Partitions({ place: asked, go }) {
-  const { store, source, prefix, owner, error, alike, after } = asked;
+  const { store, source, prefix, owner, error, alike, from, to, after } = asked;
   const status = wordOf(asked.status);
   const place = { ...asked, status };
   const limit = status === "parked" ? WHOLE : undefined;
-  const read = useLive("partitions", { store, source, status, prefix, owner, error, alike, after, limit });
+  const read = useLive("partitions", { store, source, status, prefix, owner, error, alike, from, to, after, limit });
   const here = { store, source };
-  const narrowed = { prefix, owner, error, alike };
+  const narrowed = { prefix, owner, error, alike, from, to };
   return h(Stack, { gap: 3 },
     h(Detail, { source: here, status, narrowed, brief: Boolean(after) }),
     h(HStack, { wrap: "wrap", gap: 4, fontSize: "sm" },
       h(To, { to: at({ ...here, view: "owners" }) }, "OWNERS"), h(To, { to: at({ ...here, status, ...narrowed, view: "map" }) }, "MAP"),
       h(To, { to: at({ ...here, view: "datasets" }) }, "DATASETS"), h(To, { to: at({ ...here, view: "branches" }) }, "BRANCHES")),
-    alike && h(HStack, { wrap: "wrap", fontSize: "sm" }, "Only with this last error:", h(Key, { text: alike }), h(To, { to: at({ ...here, status, prefix, owner, error }) }, "All errors")),
+    (from || to) && h(HStack, { wrap: "wrap", fontSize: "sm" }, "Only keys from", h(Key, { text: from ?? "the first" }), "to", h(Key, { text: to ?? "the last" }), h(To, { to: at({ ...here, status, prefix, owner, error, alike }) }, "All keys")),
+    alike && h(HStack, { wrap: "wrap", fontSize: "sm" }, "Only with this last error:", h(Key, { text: alike }), h(To, { to: at({ ...here, status, prefix, owner, error, from, to }) }, "All errors")),
     h(Search, { key: JSON.stringify(narrowed), narrowed, search: (texts) => go(at({ ...here, status, ...texts })) }),
     h(Read, read, (page, { now }) => h(List, { key: JSON.stringify([store, source, status, narrowed, after]), page, now, place, here, narrowed })));
 }
 
 function List({ page: { typed, partitions, offers, after: next }, now, place, here, narrowed }) {
-  const { status, prefix, owner, error, alike, after } = place;
+  const { status, prefix, owner, error, alike, from, to, after } = place;
   const [chosen, choose] = useState(/** @type {string[]} */ ([]));
   const [order, setOrder] = useState(/** @type {any} */ (null));
   const whole = !after && !next;
@@ -47,7 +48,7 @@ function List({ page: { typed, partitions, offers, after: next }, now, place, he
     offers.length > 0 && h(Actions, { key: JSON.stringify(target), offers, place, target, begin: there.length === 0 ? place.act : undefined }),
     partitions.length
       ? h(Listed, { shown, status, now, here, whole, order, setOrder, ...(offers.length > 0 ? { chosen: there, choose } : {}) })
-      : h(Empty, null, nothing(next, status || prefix || owner || error || alike)),
+      : h(Empty, null, nothing(next, status || prefix || owner || error || alike || from || to)),
     h(HStack, null,
       after && h(To, { to: at({ ...here, status, ...narrowed }) }, "First page"),
       next && h(To, { to: at({ ...here, status, ...narrowed, after: next }) }, partitions.length ? "Next page" : "Look on")),
@@ -59,8 +60,8 @@ function nothing(next, narrowed) {
   return narrowed ? "No partition matches. Choose another state, or clear the search." : "This source has no partitions. Run its supplier.";
 }
 
-const filterOf = ({ status, prefix, owner, error, alike }) =>
-  Object.fromEntries(Object.entries({ status, key_prefix: prefix, owner_like: owner, error_like: error, error_alike: alike }).filter(([, value]) => value));
+const filterOf = ({ status, prefix, owner, error, alike, from, to }) =>
+  Object.fromEntries(Object.entries({ status, key_prefix: prefix, owner_like: owner, error_like: error, error_alike: alike, key_from: from, key_to: to }).filter(([, value]) => value));
 
 const byText = (of) => (one, other) => (of(one) < of(other) ? -1 : of(one) > of(other) ? 1 : 0);
 const byNumber = (of) => (one, other) => of(one) - of(other);

@@ -1,12 +1,13 @@
-// The map of a source: a tile for each partition, coloured by its state, for people who would rather look than read.
+// The map of a source, for people who would rather look than read: a tile for each partition, coloured by its state;
+// and where in the keys what is, as bars of about as many keys each, which lead to exactly those.
 
-import { read } from "./api.js";
-import { Empty, Problem, To, at, h, visible } from "./parts.js";
-import { WORDS, Word, paletteOf, wordOf } from "./states.js";
+import { read, useLive } from "./api.js";
+import { Empty, Key, Problem, To, at, h, visible } from "./parts.js";
+import { DRAWN, PATTERNS, WORDS, Word, colourOf, paletteOf, whole, wordOf } from "./states.js";
 
-const { useEffect, useState } = globalThis.React;
-const { Box, HStack, Spinner, Stack, Text } = globalThis.ChakraUI;
-const { useNavigate } = globalThis.ReactRouterDOM;
+const { useEffect, useRef, useState } = globalThis.React;
+const { Box, HStack, Heading, Spinner, Stack, Text } = globalThis.ChakraUI;
+const { Link: RouterLink, useNavigate } = globalThis.ReactRouterDOM;
 
 const MOST = 5000; // tiles at once
 const PACE = 10_000; // milliseconds after the last part before the first one is read again
@@ -47,8 +48,8 @@ function useTiles(asked, after) {
 }
 
 export function Tiles({ place }) {
-  const { store, source, prefix, owner, error: like, alike, after } = place;
-  const chosen = { store, source, status: wordOf(place.status), prefix, owner, error: like, alike };
+  const { store, source, prefix, owner, error: like, alike, from, to, after } = place;
+  const chosen = { store, source, status: wordOf(place.status), prefix, owner, error: like, alike, from, to };
   const { tiles, next, error } = useTiles(chosen, after);
   const go = useNavigate();
   const map = { ...chosen, view: "map" };
@@ -70,3 +71,40 @@ const said = (tiles) => `${tiles.length} partitions: ${WORDS.map((word) => `${ti
 // No component of Chakra's: five thousand of them would take a second to draw.
 const tile = ({ key, word }) => h("i", { key, "data-key": key, title: `${visible(key)}: ${word}`,
   style: { background: `var(--chakra-colors-${paletteOf(word)}-solid)`, width: 10, height: 10, borderRadius: 2, cursor: "pointer" } });
+
+const RARE = ["parked", "expired", "held", "blocked"]; // of these one alone can be seen in a bar
+const about = (keys) => (keys === 1 ? "one key" : `about ${keys.toLocaleString()} keys`);
+const STEPS = Object.assign(Object.create(null), { ArrowLeft: -1, ArrowRight: 1 });
+
+/** Where in the keys what is; on a store that does not count it, why not. One bar is in the order of Tab, arrows lead to the others. */
+export function KeyRanges({ here, first: chosen }) {
+  const { data, error } = useLive("ranges", here, () => PACE);
+  const [current, setCurrent] = useState(0);
+  const bars = useRef(/** @type {any} */ (null));
+  const { ranges, said } = data ?? {};
+  const move = (event) => {
+    const next = current + (STEPS[event.key] ?? 0);
+    if (!STEPS[event.key] || !ranges[next]) return;
+    event.preventDefault();
+    setCurrent(next);
+    bars.current.children[next].focus();
+  };
+  return h(Box, { as: "section", "aria-label": "Where in the keys", minHeight: "110px" },
+    h(HStack, { justify: "space-between", wrap: "wrap", mb: 1 }, h(Heading, { size: "xs" }, "Where in the keys"),
+      h(Text, { as: "span", color: "fg.muted", fontSize: "xs" }, ranges?.length > 0 && `a bar is ${about(whole(ranges[0].counts))} in their order; a click lists what is there · `,
+        h(To, { to: at({ ...here, view: "map" }) }, "each partition as a tile"))),
+    error && h(Problem, { login: error.login }, error.message),
+    ranges && h(Box, { ref: bars, role: "group", "aria-label": `${ranges.length} ranges of keys`, onKeyDown: move, display: "flex", gap: "1px", height: "60px" },
+      ranges.map((range, place) => h(Range, { key: place, range, here, chosen: range.first === chosen, inOrder: place === Math.min(current, ranges.length - 1), see: () => setCurrent(place) }))),
+    ranges?.length > 0 && h(HStack, { justify: "space-between", fontSize: "xs", color: "fg.muted", mt: 1 }, h(Key, { text: ranges[0].first }), h(Key, { text: ranges.at(-1).last })),
+    said && h(Text, { fontSize: "sm", color: "fg.muted" }, said));
+}
+
+function Range({ range: { first, last, counts }, here, chosen, inOrder, see }) {
+  const words = DRAWN.filter((word) => counts[word]);
+  const label = `${visible(first)} to ${visible(last)}: ${words.map((word) => `${counts[word].toLocaleString()} ${word}`).join(", ")}`;
+  return h(Box, { asChild: true, flex: "1 1 0", minWidth: "3px", display: "flex", flexDirection: "column-reverse", gap: "1px", overflow: "hidden", borderRadius: "1px", _hover: { opacity: 0.75 },
+    _focusVisible: { outline: "2px solid currentColor", outlineOffset: "1px" }, ...(chosen ? { boxShadow: "0 3px currentColor" } : {}) },
+    h(RouterLink, { to: at({ ...here, from: first, to: last }), title: label, "aria-label": label, "aria-current": chosen ? "true" : undefined, tabIndex: inOrder ? 0 : -1, onFocus: see },
+      words.map((word) => h(Box, { key: word, bgColor: colourOf(word), backgroundImage: PATTERNS[word], opacity: word === "claimable" ? 0.62 : 1, flex: `${counts[word]} 1 0`, minHeight: RARE.includes(word) ? "5px" : "1px" }))));
+}

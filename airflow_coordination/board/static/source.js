@@ -2,6 +2,7 @@
 
 import { read, useLive } from "./api.js";
 import { Ended } from "./charts/ended.js";
+import { KeyRanges } from "./map.js";
 import { DEEDS, Newest } from "./owners.js";
 import { Pausing } from "./pausing.js";
 import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
@@ -35,6 +36,7 @@ function Read({ source: { store, source }, status, narrowed, brief }) {
     data?.said && h(Trouble, data), counts, h(Night, { here, counts: data?.in_words }),
     data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
       h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
+    data && h(KeyRanges, { here, first: narrowed?.from }),
     data && data.advice.length > 0 && h(Advice, data),
     data && data.left_to_do > 0 && h(LeftToDo, data),
     data && h(Accounting, { here }),

@@ -5,7 +5,7 @@ import { h, visible } from "./parts.js";
 const { Box, HStack } = globalThis.ChakraUI;
 
 export const WORDS = ["claimable", "held", "expired", "delayed", "blocked", "parked", "completed"];
-const DRAWN = ["completed", "held", "expired", "parked", "blocked", "delayed", "claimable"]; // from the left of a bar
+export const DRAWN = ["completed", "held", "expired", "parked", "blocked", "delayed", "claimable"]; // from the left of a bar
 
 const BEFORE = Object.assign(Object.create(null), { BLOCKED: "blocked", PARKED: "parked", COMPLETED: "completed" });
 
@@ -54,7 +54,7 @@ export const Glyph = ({ of, size = 12 }) => h(Box, { as: "svg", viewBox: "0 0 12
 export const Word = ({ of, count = /** @type {number | undefined} */ (undefined) }) => h(HStack, { as: "span", display: "inline-flex", gap: 1, colorPalette: paletteOf(of), bg: "colorPalette.subtle", color: "colorPalette.fg",
   borderRadius: "full", px: 2, fontSize: "xs", fontWeight: "medium", lineHeight: "18px", whiteSpace: "nowrap" }, h(Glyph, { of }), count === undefined ? visible(of) : `${count.toLocaleString()} ${of}`);
 
-const PATTERNS = Object.assign(Object.create(null), {
+export const PATTERNS = Object.assign(Object.create(null), {
   parked: "repeating-linear-gradient(135deg, transparent 0 3px, rgba(255, 255, 255, 0.45) 3px 5px)",
   expired: "repeating-linear-gradient(90deg, transparent 0 3px, rgba(255, 255, 255, 0.55) 3px 5px)",
 });
@@ -64,7 +64,7 @@ export function Parts({ counts, height = "8px" }) {
   const parts = DRAWN.filter((word) => counts[word]);
   const label = parts.map((word) => `${counts[word].toLocaleString()} ${word}`).join(", ") || "empty";
   return h(Box, { display: "flex", gap: "1px", height, minWidth: "60px", borderRadius: "sm", overflow: "hidden", bg: "bg.muted", role: "img", "aria-label": label, title: label },
-    parts.map((word) => h(Box, { key: word, bg: colourOf(word), backgroundImage: PATTERNS[word], opacity: word === "claimable" ? 0.62 : 1, flex: `${counts[word]} 1 0`, minWidth: "3px" })));
+    parts.map((word) => h(Box, { key: word, bgColor: colourOf(word), backgroundImage: PATTERNS[word], opacity: word === "claimable" ? 0.62 : 1, flex: `${counts[word]} 1 0`, minWidth: "3px" })));
 }
 
 export const whole = (counts) => WORDS.reduce((sum, word) => sum + (counts[word] ?? 0), 0);

@@ -12,6 +12,7 @@ from typing import Any, Final
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked
 from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
+from airflow_coordination.protocol.beside.key_ranges import KeyRanges
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
@@ -34,7 +35,7 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import acquire, create, ended, read, writes
+from airflow_coordination.stores.sql.statements import acquire, create, ended, ranges, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.dialect import Statement
@@ -177,6 +178,19 @@ class SqlReading(ABC):
             int(row[8]),
             int(row[9]),
         )
+
+    def key_ranges(self, source: str, number: int) -> KeyRanges:
+        """Return how many partitions of what are where in the keys."""
+        whole = sum(self.counts(source).values())
+        parameters = {"source": source, "ranges": number, "number": max(1, whole), **self.not_used_up(source)}
+        rows = self.ask(Call("count ranges of keys", writes=False), ranges.key_ranges, parameters)
+        return ranges.key_ranges_of(rows, number)
+
+    def parked_before(self, source: str, key: str) -> str | None:
+        """Return the key of the last parked partition below another one."""
+        call, statement = Call("look for what is parked", key, writes=False), self.statement(ranges.parked_before)
+        [[found]] = self.execute(call, statement, {"source": source, "key": key})
+        return None if found is None else str(found)
 
     def accounting(self, source: str) -> AddedUp:
         """Return what became of the records of all partitions together."""

@@ -154,6 +154,7 @@ class SqlStore(SqlReading):
             history=history,
             follow_ups=self,
             sums=self,
+            ranges=self,
             head_intervals=self,
             enabling=self,
             chunks=self,

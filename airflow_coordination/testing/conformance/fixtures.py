@@ -22,6 +22,7 @@ from airflow_coordination.protocol.port import (
     History,
     PartitionStore,
     Pauses,
+    Ranges,
     parts_of,
 )
 from airflow_coordination.protocol.results import Answer, Created, HeadRecord, Swept
@@ -100,6 +101,10 @@ class Workbench:
     @property
     def follow_ups(self) -> FollowUps:
         return _or_skip(parts_of(self.store).follow_ups, "keeps no follow-ups")
+
+    @property
+    def ranges(self) -> Ranges:
+        return _or_skip(parts_of(self.store).ranges, "counts no ranges of keys")
 
     @property
     def chunks(self) -> Chunks:

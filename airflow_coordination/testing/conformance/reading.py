@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from airflow_coordination.monitoring.states import word_of
 from airflow_coordination.protocol.beside.chunk_sums import MAX_NUMBER, MAX_REASON, ChunkState, ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.key_ranges import KeyRange, KeyRanges
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Action
@@ -109,6 +112,40 @@ class Reading:
         assert outlook.claimable >= 1
         assert (outlook.assigned, outlook.waiting, outlook.parked, outlook.completed) == (1, 2, 1, 1)
         assert outlook.next_due == bench.clock.now() + MINUTE
+
+    @pytest.mark.parametrize("number", [1, 3, 49])
+    def test_ranges_of_keys_say_where_what_is(self, bench: Workbench, number: int) -> None:
+        """Each range is what its partitions are, one by one; all of them together are the source."""
+        assert bench.ranges.key_ranges(bench.source, number) == KeyRanges([])
+        bench.create("due", "lost", "gone", *(f"n{at}" for at in range(5)))
+        bench.create(PartitionIdentifier("child", parents=["n0"]))
+        bench.close(bench.acquire("due"), reopen_after=MINUTE)
+        bench.acquire("lost")
+        bench.clock.advance(TIMEOUT + SECOND)
+        bench.acquire("n1")
+        bench.close(bench.acquire("n0"), reopen_after=MINUTE)
+        bench.fail(bench.acquire("n2"), delay=MINUTE)
+        bench.fail(bench.acquire("n3"), delay=None)
+        bench.complete(bench.acquire("n4"))
+        bench.act(Action.DELETE, "gone")
+        left, now = pages(bench, None, 1000), bench.clock.now()
+        found = bench.ranges.key_ranges(bench.source, number)
+        assert found.whole
+        assert len(found.ranges) == min(number, len(left))
+        for each in found.ranges:
+            some = [one for one in left if each.first.encode() <= one.key.encode() <= each.last.encode()]
+            assert (some[0].key, some[-1].key) == (each.first, each.last)
+            assert KeyRange(first=each.first, last=each.last, **Counter(word_of(one, now) for one in some)) == each
+            left = left[len(some) :]
+        assert left == []
+
+    def test_what_is_parked_is_read_backwards(self, bench: Workbench) -> None:
+        for key in ("B", "a", "é", "gone", "x"):
+            bench.close(bench.new(key), reopen_after=None)
+        bench.close(bench.new("b"), reopen_after=MINUTE)
+        bench.act(Action.DELETE, "gone")
+        found = [bench.ranges.parked_before(bench.source, key) for key in ("é", "x", "b", "a", "B", "A")]
+        assert found == ["x", "a", "a", "B", None, None]
 
     def test_the_outlook_of_nothing_but_a_lease(self, bench: Workbench) -> None:
         bench.new("held")

@@ -128,6 +128,9 @@ GETS = {
     "partitions?alike": {"status": "parked", "alike": "no such error", "limit": 1000},
     "map?expired": {"status": "expired"},
     "partitions?prefix": {"prefix": "k0000", "after": "k000025000", "limit": 1000},
+    "partitions?from": {"from": "k000025000", "to": "k000026000", "limit": 1000},
+    "partitions?from&status": {"from": "k000025000", "to": "k000026000", "status": "parked", "limit": 1000},
+    "ranges": {},
     "partitions?error": {"error": "no such error", "limit": 1000},
     "partitions?owner": {"owner": "nobody", "limit": 1000},
     "map": {},
@@ -147,6 +150,7 @@ FILTERS = {
     "all that are done": {"status": "COMPLETED"},
     "an error that nothing has": {"status": "CLOSED", "error_like": "no such error"},
     "a beginning that all have": {"key_prefix": "k0"},
+    "half of the keys": {"key_from": "k000025000"},
 }
 
 

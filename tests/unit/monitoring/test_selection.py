@@ -100,3 +100,10 @@ def test_an_owner_is_looked_for_among_what_is_held(parked, monkeypatch):
     assert listed(parked, Filter("PARKED", owner_like="test"), None, 9) == ([], None)
     assert count(parked, Filter(owner_like="test"), None, 9).matching == 1
     assert str(Filter("ASSIGNED", owner_like="test")) == "are ASSIGNED and have an owner with 'test' in it"
+
+
+def test_keys_are_taken_from_one_to_another_both_among_them(parked):
+    chosen = Filter(key_from="2014-03", key_to="2014-05")
+    assert [one.key for one in count(parked, chosen, None, 9).partitions] == ["2014-03", "2014-04", "2014-05"]
+    assert count(parked, Filter("PARKED", key_from="2014-11"), None, 1).matching == 2  # not what the index counts
+    assert str(chosen) == "have a key from '2014-03' on and have a key up to '2014-05'"

@@ -46,6 +46,35 @@ def test_the_key_that_is_the_prefix_is_there_in_its_state_only(flights):
     assert keys(None) == ["k1"]
 
 
+@given(
+    keys=st.sets(KEYS, max_size=12),
+    prefix=st.none() | KEYS,
+    first=st.none() | KEYS,
+    last=st.none() | KEYS,
+    size=st.integers(1, 4),
+)
+def test_pages_between_two_keys_are_what_every_key_says(keys, prefix, first, last, size):
+    flights = SourceCoordinator(open_store("memory://"), "flights", "test")
+    flights.create_partitions(sorted(keys))
+    found: list[str] = []
+    while page := flights.partitions(None, found[-1] if found else None, size, prefix=prefix, first=first, last=last):
+        found += [one.key for one in page]
+    among = [
+        key
+        for key in keys
+        if key.startswith(prefix or "")
+        and (first is None or key.encode() >= first.encode())
+        and (last is None or key.encode() <= last.encode())
+    ]
+    assert found == sorted(among, key=str.encode)
+
+
+@pytest.mark.parametrize("field", ["first", "last"])
+def test_a_bound_that_no_key_can_be_is_refused(flights, field):
+    with pytest.raises(InvalidKeyError, match=field):
+        flights.partitions(**{field: "\x00"})
+
+
 def test_a_prefix_that_no_key_can_have_is_refused(flights):
     with pytest.raises(InvalidKeyError, match="prefix"):
         flights.partitions(prefix="\x00")
