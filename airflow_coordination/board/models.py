@@ -324,12 +324,13 @@ class RelativeView(BaseModel):
 class ParkedBeside(BaseModel):
     """The parked partitions before and behind one, by key; ``place`` is which of the ``number`` that were read it is.
 
-    ``whole`` says whether these are all that are parked.
+    ``whole`` says whether these are all that are parked. ``place`` is absent of one beyond them, and ``previous`` where
+    the store does not read its keys backwards.
     """
 
     previous: str | None
     following: str | None
-    place: int
+    place: int | None
     number: int
     whole: bool
 

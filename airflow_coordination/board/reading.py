@@ -197,19 +197,28 @@ def partition(user: BaseUser, connection: str, source: str, key: str) -> Read[Pa
 
 
 def _parked_beside(store: PartitionStore, found: Partition) -> ParkedBeside | None:
-    """Return the parked partitions before and behind one; ``None`` of one that is not parked, or far behind."""
+    """Return the parked partitions before and behind one; ``None`` of one that is not parked."""
     if not found.parked:
         return None
     keys = [each.key for each in store.page(found.source, PartitionStatus.CLOSED, None, PARKED + 1, parked=True)]
     read = keys[:PARKED]
     if found.key not in read:
-        return None
+        return _far_behind(store, found)
     place = read.index(found.key)
     following = keys[place + 1] if place + 1 < len(keys) else None
     previous = read[place - 1] if place else None
     return ParkedBeside(
         previous=previous, following=following, place=place + 1, number=len(read), whole=len(keys) <= PARKED
     )
+
+
+def _far_behind(store: PartitionStore, found: Partition) -> ParkedBeside:
+    """Return the same beyond those that are read: one row ahead, and one back where the store goes back."""
+    ahead = store.page(found.source, PartitionStatus.CLOSED, found.key, 1, parked=True)
+    ranges = parts_of(store).ranges
+    previous = ranges.parked_before(found.source, found.key) if ranges else None
+    following = ahead[0].key if ahead else None
+    return ParkedBeside(previous=previous, following=following, place=None, number=PARKED, whole=False)
 
 
 def holdings(user: BaseUser, connection: str, source: str, after: str | None, limit: int) -> Read[OwnersPage]:

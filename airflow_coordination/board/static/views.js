@@ -33,7 +33,7 @@ export function Partition({ place }) {
 
 /** Among those that a person must look at, one after the other. */
 const Beside = ({ beside: { previous, following, place, number, whole }, here }) => h(HStack, { as: "nav", "aria-label": "Parked ones", fontSize: "sm", gap: 3 },
-  previous && h(To, { to: at({ ...here, key: previous }) }, "Previous parked"), h(Text, { as: "span", color: "fg.muted" }, `${place.toLocaleString()} of ${whole ? "" : "the first "}${number.toLocaleString()} parked`),
+  previous && h(To, { to: at({ ...here, key: previous }) }, "Previous parked"), h(Text, { as: "span", color: "fg.muted" }, place ? `${place.toLocaleString()} of ${whole ? "" : "the first "}${number.toLocaleString()} parked` : `behind the first ${number.toLocaleString()} parked`),
   following && h(To, { to: at({ ...here, key: following }) }, "Next parked"));
 
 const Lasting = ({ at: since, now }) => h("time", { dateTime: since, title: since }, ago(Math.max(0, (Date.parse(now) - Date.parse(since)) / 1000)));

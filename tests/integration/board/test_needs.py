@@ -6,8 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from airflow_coordination.board import counting
+from airflow_coordination.board import counting, reading
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.protocol.port import StoreParts
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
 
 
@@ -137,3 +138,22 @@ def test_from_a_parked_partition_one_gets_to_the_next(store, client, token):
     assert (third["following"], third["place"]) == (None, 3)
     [other] = {"a", "b", "<c>", "d"} - set(parked)
     assert beside(other) is None
+
+
+def test_beyond_those_that_are_read_one_still_gets_to_both_sides(store, client, token, monkeypatch):
+    monkeypatch.setattr(reading, "PARKED", 2)
+    made = source(store, "d", TEAM_DAG, ["a", "b", "<c>", "d", "e"], max_failures=1)
+    for _ in range(5):
+        park(made, "no file")
+    headers = {"Authorization": f"Bearer {token('viewer', ['ours'])}"}
+    here = {"store": "coordination_default", "source": "d|PARTITION"}
+
+    def beside(key):
+        return client.get("/api/v1/partition", params={**here, "key": key}, headers=headers).json()["beside"]
+
+    behind = {"place": None, "number": 2, "whole": False}
+    assert beside("d") == {"previous": "b", "following": "e", **behind}
+    assert beside("e") == {"previous": "d", "following": None, **behind}
+    assert beside("a") == {"previous": "<c>", "following": "b", "place": 2, "number": 2, "whole": False}
+    monkeypatch.setattr(type(store), "parts", lambda _: StoreParts())
+    assert beside("d") == {"previous": None, "following": "e", **behind}
