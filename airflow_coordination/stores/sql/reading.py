@@ -35,10 +35,11 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import acquire, create, ended, ranges, read, writes
+from airflow_coordination.stores.sql.statements import acquire, create, ended, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.dialect import Statement
+from airflow_coordination.stores.sql.statements.ranges import key_ranges, key_ranges_of, parked_before
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.in_bulk import unsearched
 from airflow_coordination.values.status import PartitionStatus
@@ -183,12 +184,12 @@ class SqlReading(ABC):
         """Return how many partitions of what are where in the keys."""
         whole = sum(self.counts(source).values())
         parameters = {"source": source, "ranges": number, "number": max(1, whole), **self.not_used_up(source)}
-        rows = self.ask(Call("count ranges of keys", writes=False), ranges.key_ranges, parameters)
-        return ranges.key_ranges_of(rows, number)
+        rows = self.ask(Call("count ranges of keys", writes=False), key_ranges, parameters)
+        return key_ranges_of(rows, number)
 
     def parked_before(self, source: str, key: str) -> str | None:
         """Return the key of the last parked partition below another one."""
-        call, statement = Call("look for what is parked", key, writes=False), self.statement(ranges.parked_before)
+        call, statement = Call("look for what is parked", key, writes=False), self.statement(parked_before)
         [[found]] = self.execute(call, statement, {"source": source, "key": key})
         return None if found is None else str(found)
 
