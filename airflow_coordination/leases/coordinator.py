@@ -414,17 +414,13 @@ class SourceCoordinator:
         *,
         parked: bool | None = None,
         prefix: str | None = None,
-        first: str | None = None,
-        last: str | None = None,
     ) -> Sequence[Partition]:
         """Return up to ``limit`` partitions in byte order of their keys, above ``after``, in one status if given.
 
         :param parked: only those that are parked, or only others; parked ones are CLOSED.
         :param prefix: only keys that begin so; others are not read.
-        :param first: only this key and those above it in byte order.
-        :param last: only this key and those below it.
         """
-        return self.looking.partitions(status, after, limit, parked=parked, prefix=prefix, first=first, last=last)
+        return self.looking.partitions(status, after, limit, parked=parked, prefix=prefix)
 
     def counts(self) -> dict[PartitionStatus, int]:
         """Return how many partitions are in each status."""

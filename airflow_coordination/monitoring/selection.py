@@ -105,7 +105,7 @@ class Filter:
         found = [
             each
             for status, parked in among(self._looked_at)  # what nobody holds has no owner
-            for each in coordinator.partitions(status, after, limit, parked=parked, **keys)
+            for each in coordinator.looking.partitions(status, after, limit, parked=parked, **keys)
         ]
         return found if self.pages == 1 else sorted(found, key=lambda each: each.key.encode())[:limit]
 

@@ -57,7 +57,9 @@ def test_pages_between_two_keys_are_what_every_key_says(keys, prefix, first, las
     flights = SourceCoordinator(open_store("memory://"), "flights", "test")
     flights.create_partitions(sorted(keys))
     found: list[str] = []
-    while page := flights.partitions(None, found[-1] if found else None, size, prefix=prefix, first=first, last=last):
+    while page := flights.looking.partitions(
+        None, found[-1] if found else None, size, prefix=prefix, first=first, last=last
+    ):
         found += [one.key for one in page]
     among = [
         key
@@ -72,7 +74,7 @@ def test_pages_between_two_keys_are_what_every_key_says(keys, prefix, first, las
 @pytest.mark.parametrize("field", ["first", "last"])
 def test_a_bound_that_no_key_can_be_is_refused(flights, field):
     with pytest.raises(InvalidKeyError, match=field):
-        flights.partitions(**{field: "\x00"})
+        flights.looking.partitions(**{field: "\x00"})
 
 
 def test_a_prefix_that_no_key_can_have_is_refused(flights):
