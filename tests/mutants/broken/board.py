@@ -169,7 +169,7 @@ MUTANTS = (
     Mutant(
         "counted by index where more is asked",
         "monitoring.selection",
-        "return None if self.reads_more or self.key_prefix is not None else self.state",
+        "return None if self.reads_more or self._narrows_keys else self.state",
         "return self.state",
         "people: more partitions are said to be meant than are",
         _monitoring("test_selection.py::test_a_state_with_more_to_it_is_not_counted_by_index"),
