@@ -144,6 +144,8 @@ class EndedPage(BaseModel):
     by_duty: bool = False
     slots: list[EndedSlot] = []
     typed: str
+
+
 class RangeView(BaseModel):
     """Partitions whose keys follow each other, from the first one to the last one that are there."""
 
