@@ -55,8 +55,8 @@ export function LatelyDone({ store, source = undefined }) {
   return h(Newest, { store, source, deeds: data?.deeds, now });
 }
 
-/** The same of what was read. */
-export const Newest = ({ store, source, deeds, now }) => h(Box, { as: "section", "aria-label": "What people did", fontSize: "sm" },
+/** The same of what was read; where stores stand below each other, each tells whose it is. */
+export const Newest = ({ store, source, deeds, now }) => h(Box, { as: "section", "aria-label": source ? "What people did" : `What people did in ${store}`, fontSize: "sm" },
   h(HStack, { justify: "space-between" }, h(Text, { as: "h2", fontWeight: "semibold" }, "What people did"), h(To, { to: at({ store, source, view: "audit" }) }, "All of it")),
   deeds && (deeds.length > 0 ? h(Lines, { deeds: deeds.slice(0, SHOWN), store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
 
