@@ -13,7 +13,7 @@ from tests.integration.board.auth_managers import FAB, SIMPLE
 from tests.integration.board.conftest import OURS
 from tests.integration.board.test_access import BODIES, PARAMETERS, SCHEMA, SECRETS, sent
 
-SHORT, ALL = 250, 5_000
+SHORT, ALL = 400, 5_000
 """So many requests of each auth manager's users: in CI, and in ``make test-all``."""
 ODD_TEXTS = [
     *(key for key in HOSTILE_KEYS if "\x00" not in key and "\ud800" not in key),
