@@ -44,7 +44,7 @@ def measured(run: Run, spark: Any, store: PartitionStore, url: str, folder: Path
     :param url: of the database that has the tables.
     """
     database = url.replace("+psycopg", "")
-    large = _delivered(run, spark, store, database, folder, run.scaled(LARGE, SMALL), run.scaled(7, 3))
+    large = _delivered(run, spark, store, database, folder, run.scaled(LARGE, 2 * SMALL), run.scaled(7, 3))
     small = _delivered(run, spark, store, database, folder, SMALL, run.scaled(9, 3))
     return reading("W5 large", large[_OURS], large[_STAGED]) | reading("W5 small", small[_OURS], small[_STAGED])
 
