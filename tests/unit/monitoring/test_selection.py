@@ -14,8 +14,10 @@ def keys(partitions):
 
 def test_one_state_is_counted_without_being_read(parked, monkeypatch):
     asked = []
-    page = parked.partitions
-    monkeypatch.setattr(parked, "partitions", lambda *given, **named: asked.append(given[2]) or page(*given, **named))
+    page = parked.looking.partitions
+    monkeypatch.setattr(
+        parked.looking, "partitions", lambda *given, **named: asked.append(given[2]) or page(*given, **named)
+    )
     found = count(parked, Filter("PARKED"), None, 5)
     assert (found.matching, keys(found.partitions), found.after, asked) == (12, KEYS[:5], None, [5])
     assert count(parked, Filter("PARKED"), None, 12).matching == 12
@@ -81,8 +83,10 @@ def test_a_list_says_where_it_stopped_reading(parked):
 
 def test_without_more_to_look_at_a_list_reads_one_more_than_it_shows(parked, monkeypatch):
     asked = []
-    page = parked.partitions
-    monkeypatch.setattr(parked, "partitions", lambda *given, **named: asked.append(given[2]) or page(*given, **named))
+    page = parked.looking.partitions
+    monkeypatch.setattr(
+        parked.looking, "partitions", lambda *given, **named: asked.append(given[2]) or page(*given, **named)
+    )
     assert listed(parked, Filter(key_prefix="2014-1"), None, 2) == (page(prefix="2014-1", limit=2), KEYS[10])
     assert listed(parked, Filter("PARKED"), KEYS[9], 2) == (page(after=KEYS[9]), None)
     assert asked == [3, 3]
@@ -90,8 +94,10 @@ def test_without_more_to_look_at_a_list_reads_one_more_than_it_shows(parked, mon
 
 def test_an_owner_is_looked_for_among_what_is_held(parked, monkeypatch):
     asked = []
-    page = parked.partitions
-    monkeypatch.setattr(parked, "partitions", lambda *given, **named: asked.append(given[0]) or page(*given, **named))
+    page = parked.looking.partitions
+    monkeypatch.setattr(
+        parked.looking, "partitions", lambda *given, **named: asked.append(given[0]) or page(*given, **named)
+    )
     parked.people.reopen(KEYS[3], by="ana", why="w")
     parked.acquire_partition(KEYS[3])
     for name, found in (("TES", [KEYS[3]]), ("nobody", [])):
