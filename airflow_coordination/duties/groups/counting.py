@@ -33,7 +33,7 @@ class CountEnded:
 class _Counting:
     def __init__(self, round: Round) -> None:
         last = from_micros(round.remembered) if isinstance(round.remembered, int) else None
-        self._now, self.rows, self.behind = round.now, 0, 0
+        self._now, self.rows, self.endings, self.behind = round.now, 0, 0, 0
         self._forgets = last is None or round.now >= last + SELDOM
         self._forgot = to_micros(round.now) if self._forgets else round.remembered
 
@@ -46,12 +46,13 @@ class _Counting:
             if counted is None:  # the store keeps no history, or somebody else counts just now
                 return
             self.rows += counted.rows
+            self.endings += counted.endings
             if not counted.goes_on:
                 return
         self.behind += 1
 
     def told(self, errors: tuple[str, ...]) -> Ran:
-        said = f"wrote {self.rows} row(s) of sums" if self.rows else "nothing to count"
+        said = f"counted {self.endings} ending(s)" if self.endings else "nothing to count"
         more = f"; {self.behind} source(s) go on in the next run" if self.behind else ""
         counts = {"ended/sums/count": self.rows, "ended/behind/count": self.behind}
-        return Ran(said=said + more, counts=counts, idle=not self.rows, errors=errors, left=self._forgot)
+        return Ran(said=said + more, counts=counts, idle=not self.endings, errors=errors, left=self._forgot)

@@ -29,12 +29,14 @@ class Counted:
     """What became of one portion.
 
     :param counted_to: up to when the history is counted now, itself excluded.
-    :param rows: how many rows of sums were written.
+    :param rows: how many rows of sums were written, also where nothing ended: they say up to when is counted.
+    :param endings: how many endings were counted.
     :param goes_on: whether there was more to count than one portion.
     """
 
     counted_to: datetime
     rows: int
+    endings: int
     goes_on: bool
 
 
@@ -99,7 +101,9 @@ class EndedBook:
             if not self._put(row, seen if row.start == last.start else None):
                 return None
         counted_to = rows[-1].counted_to if rows else last.counted_to
-        return Counted(counted_to, len(rows), counted_to < now - LATE)
+        before = last.endings if any(row.start == last.start for row in rows) else 0
+        endings = sum(row.endings for row in rows) - before
+        return Counted(counted_to, len(rows), endings, counted_to < now - LATE)
 
     def forget_old(self, now: datetime) -> None:
         """Remove the rows of more than two days ago.

@@ -69,6 +69,11 @@ class EndedSums:
         """When these five minutes are over."""
         return self.start + SLOT
 
+    @property
+    def endings(self) -> int:
+        """How many endings are counted."""
+        return self.completed + self.failed + self.lost
+
     def counting(self, tenure: EndedTenure) -> EndedSums:
         """Return them with one tenure more."""
         counted = {each.value: getattr(self, each.value) + (tenure.outcome is each) for each in COUNTED}

@@ -348,8 +348,10 @@ def test_what_ended_is_counted_once_and_a_run_goes_on_where_the_one_before_ended
     monkeypatch.setattr(ended, "LATE", timedelta(0))
     monkeypatch.setattr(counting, "MOST_PORTIONS", 1)
     monkeypatch.setattr(EndedBook.count_on, "__defaults__", (2, None))
-    runs = [scheduler.run().counts["ended/behind/count"] for _ in range(5)]
-    assert (runs[0], runs[-1]) == (1, 0)
+    runs = [scheduler.run() for _ in range(5)]
+    assert [runs[place].counts["ended/behind/count"] for place in (0, -1)] == [1, 0]
+    assert (runs[-1].idle, runs[-1].said) == (True, "nothing to count"), "a row says up to when, nothing ended"
+    assert {run.said for run in runs if not run.idle} >= {"counted 1 ending(s)"}
     assert sum(row.completed for row in book.newest(1000)) == 3
     assert set(scheduler.calls) == {"sources", "ended_sums", "ended_between", "put_ended_sums"}
     assert len(scheduler.calls) <= 5
