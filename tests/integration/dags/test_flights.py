@@ -53,6 +53,7 @@ def test_the_folder_loads_without_errors_and_with_the_expected_tasks(airflow):
         "coordination__HistoricalManagementDuties",
         "coordination__IndexingServiceDuties",
         "coordination__MetadataStoreManagementDuties",
+        "coordination__counting",
         "coordination__watching",
         "deliveries",
         "flights",
