@@ -103,7 +103,8 @@ class Keys:
         return any((self.prefix, self.first, self.last))
 
     def __contains__(self, key: str) -> bool:
-        return key.startswith(self.prefix or "") and (not self.last or key.encode() <= self.last.encode())
+        within = self.lowest.encode() <= key.encode() and (not self.last or key.encode() <= self.last.encode())
+        return within and key.startswith(self.prefix or "")
 
     @property
     def lowest(self) -> str:

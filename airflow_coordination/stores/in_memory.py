@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -93,7 +94,7 @@ class InMemoryStore(KeepsEnded):
         self._store_id = f"memory-{(randomness or Randomness()).op_id()}"
         self._process = os.getpid()
         self._lock = threading.Lock()
-        self._sources: dict[str, StoredSource] = {}
+        self._sources: defaultdict[str, StoredSource] = defaultdict(StoredSource)
         self._registered: dict[str, dict[str, Any]] = {}
         self._enabled: set[str] = set()  # shared with its twins, as everything is
 
@@ -132,7 +133,7 @@ class InMemoryStore(KeepsEnded):
             yield self._clock.now()
 
     def _source(self, name: str) -> StoredSource:
-        return self._sources.setdefault(name, StoredSource()) if name not in self._sources else self._sources[name]
+        return self._sources[name]
 
     @property
     def store_id(self) -> str:

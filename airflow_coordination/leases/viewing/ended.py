@@ -101,7 +101,7 @@ class EndedBook:
             if not self._put(row, seen if row.start == last.start else None):
                 return None
         counted_to = rows[-1].counted_to if rows else last.counted_to
-        before = last.endings if any(row.start == last.start for row in rows) else 0
+        before = last.endings if rows and rows[0].start == last.start else 0  # the oldest of them may go on
         endings = sum(row.endings for row in rows) - before
         return Counted(counted_to, len(rows), endings, counted_to < now - LATE)
 
