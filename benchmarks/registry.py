@@ -24,6 +24,7 @@ MODULES = {
     "delivery": "benchmarks.spark.delivery",
     "compaction": "benchmarks.compaction.beside",
     "planning": "benchmarks.compaction.planning",
+    "before": "benchmarks.before",
     "dynamodb": "benchmarks.dynamodb.contention",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
@@ -12,12 +13,19 @@ import psycopg
 
 from benchmarks.harness.figures import Turn
 from benchmarks.harness.systems import Spec, Team, together
-from tests.engines.postgres import PrivateServer, fresh_database, private_server
+from tests.engines.postgres import PrivateServer, fresh_database, private_postgres, private_server
 
 DURABLE = {"fsync": "on", "synchronous_commit": "on", "full_page_writes": "on"}
 """What the server says; which a session could change for itself, so the syncs of each system are counted, too."""
 _BACKENDS = "SELECT pid FROM pg_stat_activity WHERE datname = %s AND backend_type = 'client backend' ORDER BY pid"
 _WAL = "SELECT (pg_current_wal_insert_lsn() - '0/0')::float8"
+
+
+@contextmanager
+def database_and_folder() -> Iterator[tuple[str, Path]]:
+    """Give the URL of an empty database on a PostgreSQL of its own, and an empty folder."""
+    with private_postgres() as cluster, fresh_database(cluster) as url, TemporaryDirectory() as folder:
+        yield url, Path(folder)
 
 
 class Cluster:

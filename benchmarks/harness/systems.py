@@ -26,6 +26,7 @@ class Spec:
     :param rows: whose rows it works on; systems of one name share a filled database.
     :param options: what its class is given beside the address.
     :param peer: whether it runs in the peers' environment.
+    :param root: whose modules its processes import: this checkout's, or those of a folder that holds another version.
     """
 
     name: str
@@ -33,15 +34,16 @@ class Spec:
     rows: str
     options: dict[str, Any] = field(default_factory=dict)
     peer: bool = False
+    root: Path = ROOT
 
     def process(self, what: str, **given: Any) -> subprocess.Popen[str]:
         """Start a process of it."""
         python = str(PEERS) if self.peer else sys.executable
         options = given if what == "fill" else self.options | given
         command = [python, "-m", "benchmarks.harness.child", what, self.made, json.dumps(options)]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        environment = {**os.environ, "PYTHONPATH": str(self.root)}
         return subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            command, cwd=self.root, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
 
     def fill(self, **given: Any) -> None:

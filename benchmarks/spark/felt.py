@@ -19,11 +19,12 @@ from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.sources import object_listing, spark_paths
 from airflow_coordination.spark import Publish
 from benchmarks.goals import Readings
+from benchmarks.harness.postgres import database_and_folder
 from benchmarks.harness.run import Run
 from benchmarks.spark import table
 from benchmarks.spark.lines import SCHEMA, drain_whole, write_lines
 from benchmarks.spark.rounds import Seconds, in_turn, reading
-from benchmarks.spark.session import database_and_folder, session
+from benchmarks.spark.session import session
 
 LARGE, SMALL, WARM = 2_000_000, 1_000, 2
 FILES, LINES, GROUP = 2_000, 50, 340

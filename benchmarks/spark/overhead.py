@@ -13,10 +13,11 @@ from urllib.parse import urlsplit
 
 from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 from benchmarks.goals import Reading, Readings
+from benchmarks.harness.postgres import database_and_folder
 from benchmarks.harness.run import Run
 from benchmarks.spark import submits
 from benchmarks.spark.rounds import Seconds, Ways, in_turn
-from benchmarks.spark.session import database_and_folder, session, write_file
+from benchmarks.spark.session import session, write_file
 
 PARTITIONS, ROUNDS, WARM = 64, 15, 2
 _SOURCE, _DATASET = "flights", "clean"

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-
-from tests.engines.postgres import fresh_database, private_postgres
 
 SETTINGS = {
     "spark.ui.enabled": "false",
@@ -33,13 +28,6 @@ def session(**more: str) -> Any:
     for name, value in {**SETTINGS, **more}.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
-
-
-@contextmanager
-def database_and_folder() -> Iterator[tuple[str, Path]]:
-    """Give the URL of an empty database on a PostgreSQL of its own, and an empty folder."""
-    with private_postgres() as cluster, fresh_database(cluster) as url, tempfile.TemporaryDirectory() as folder:
-        yield url, Path(folder)
 
 
 def write_file(place: Path, number: int) -> None:

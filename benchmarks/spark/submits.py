@@ -20,10 +20,11 @@ from airflow_coordination.leases import HandOver
 from airflow_coordination.leases.handover import HANDOVER_VARIABLE, STORE_VARIABLE
 from benchmarks.goals import Reading, Readings
 from benchmarks.harness.figures import of_pairs
+from benchmarks.harness.postgres import database_and_folder
 from benchmarks.harness.run import Run
 from benchmarks.harness.systems import ROOT
 from benchmarks.spark.rounds import Seconds, Ways, in_turn
-from benchmarks.spark.session import SETTINGS, database_and_folder
+from benchmarks.spark.session import SETTINGS
 from scripts.spark_archive import java_options
 from tests.integration.spark_connect.server import connect_server
 
