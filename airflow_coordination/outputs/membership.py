@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC
+from operator import le
 from typing import Any
 
 from airflow_coordination.outputs.heads.standing import Standing
@@ -31,6 +33,19 @@ def interval_of(head: HeadRecord, pattern: str | None) -> Interval | None:
     if head.interval_start is not None and head.interval_end is not None:
         return Interval(head.interval_start, head.interval_end)
     return interval_from_key(pattern, head.key) if pattern else None
+
+
+def intervals_of(heads: Sequence[HeadRecord], pattern: str | None, others: Interval) -> list[Interval]:
+    """Return what each of many head records is for, as :func:`interval_of` does.
+
+    :param pattern: as there.
+    :param others: of those that are for none.
+    """
+    starts, ends = ([getattr(head, name) for head in heads] for name in ("interval_start", "interval_end"))
+    plain = all(each is not None and each.tzinfo is UTC for each in (*starts, *ends)) and all(map(le, starts, ends))
+    if not plain:
+        return [interval_of(head, pattern) or others for head in heads]
+    return made_of(Interval, (starts, ends)) if heads else []
 
 
 def locks(view: View) -> dict[Interval, str]:
@@ -121,8 +136,11 @@ def shares_of(overlay: Overlay) -> dict[str, Share]:
 
 def by_key(overlays: Overlays, epoch: int) -> dict[str, Share]:
     """Return what has the rows of each partition that is merged in an epoch."""
-    row = [overlay for overlay in overlays.row if epoch_of(overlay.key) == epoch]
-    return {key: share for overlay in row for key, share in shares_of(overlay).items()}
+    found: dict[str, Share] = {}
+    for overlay in overlays.row:
+        if epoch_of(overlay.key) == epoch:
+            found |= shares_of(overlay)
+    return found
 
 
 def planned(head: HeadRecord, interval: Interval, share: Share | None) -> Head:

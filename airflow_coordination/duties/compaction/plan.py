@@ -20,7 +20,7 @@ from airflow_coordination.outputs.membership import (
     by_key,
     chunk_of,
     dead_rows,
-    interval_of,
+    intervals_of,
     keys_of,
     named,
     planned,
@@ -202,7 +202,7 @@ class _Planned:
         self._merged_before = {key for one in before for key in keys_of(one)}
         self._covered_after: dict[int, set[tuple[str, str]]] = {}
         self._records = {record.key: record for record in seen.heads}
-        intervals = (interval_of(record, config.interval_from_key) or ETERNITY for record in seen.heads)
+        intervals = intervals_of(seen.heads, config.interval_from_key, ETERNITY)
         self.heads = planned_each(seen.heads, intervals, self._merged_in)
 
     def tasks(self, found: Found) -> Iterator[Task]:
@@ -284,7 +284,7 @@ class _Planned:
 
     def _heads_of(self, overlay: Overlay) -> list[HeadRecord]:
         """Return what the partitions have published that an overlay has rows of."""
-        return [self._records[key] for key in sorted(keys_of(overlay)) if key in self._records]
+        return [self._records[key] for key in keys_of(overlay) if key in self._records]
 
     def _again(self, overlay: Overlay, epoch: int) -> GroupWork:
         merged = overlay.manifest.merged

@@ -101,7 +101,9 @@ def _components(touched: Sequence[tuple[Interval, Head]]) -> list[Chunk]:
     """
     found: list[tuple[Interval, list[Head]]] = []
     for interval, head in touched:
-        if found and interval.overlaps(found[-1][0]):
+        if found and interval is found[-1][0]:  # as mostly: the bucket of the one before
+            found[-1][1].append(head)
+        elif found and interval.overlaps(found[-1][0]):
             inside = found[-1][1]
             inside.append(head)
             if not found[-1][0].contains(interval):

@@ -191,19 +191,28 @@ def _judged(dataset: Dataset) -> Iterator[Group]:
 
 
 def _of_chunk(dataset: Dataset, chunk: Chunk, behind: Interval) -> Iterator[Group]:
-    config = dataset.config
-    in_parts = chunk.bytes > config.input_bytes or any(head.part is not None for head in chunk.heads)
-    parts = [(0, chunk.heads)]
-    if config.oversize is Oversize.SPLIT and in_parts:
-        parts = split(chunk.heads, config.input_bytes)
-    for number, heads in parts:
+    config, whole, size = dataset.config, chunk.umbrella, chunk.bytes
+    if config.oversize is not Oversize.SPLIT or not (
+        size > config.input_bytes or any(head.part is not None for head in chunk.heads)
+    ):
+        yield _group(dataset, chunk, behind, whole, size, whole, 0)
+        return
+    for number, heads in split(chunk.heads, config.input_bytes):
         part = Chunk(chunk.interval, heads)
-        reason, detail = _barred(dataset, part, behind, chunk.umbrella) or _why(part, config)
-        if reason in TO_DO and part.bytes > config.input_bytes:
-            reason, detail = Reason.OVER_LIMIT, f"{part.bytes} of {config.input_bytes} bytes"
-        if reason in TO_DO and chunk.interval in dataset.waiting:
-            reason, detail = Reason.WAITING, dataset.waiting[chunk.interval]
-        yield Group(config.dataset, chunk.interval, part.umbrella, heads, reason, detail, number)
+        yield _group(dataset, part, behind, part.umbrella, part.bytes, whole, number)
+
+
+def _group(
+    dataset: Dataset, part: Chunk, behind: Interval, interval: Interval, size: int, whole: Interval, number: int
+) -> Group:
+    """Return what becomes of a part, whose umbrella and bytes are known; a chunk has a hundred heads, or a thousand."""
+    config = dataset.config
+    reason, detail = _barred(dataset, part, behind, whole) or _why(part, size, config)
+    if reason in TO_DO and size > config.input_bytes:
+        reason, detail = Reason.OVER_LIMIT, f"{size} of {config.input_bytes} bytes"
+    if reason in TO_DO and part.interval in dataset.waiting:
+        reason, detail = Reason.WAITING, dataset.waiting[part.interval]
+    return Group(config.dataset, part.interval, interval, part.heads, reason, detail, number)
 
 
 def _barred(dataset: Dataset, part: Chunk, behind: Interval, whole: Interval) -> tuple[Reason, str] | None:
@@ -219,11 +228,11 @@ def _barred(dataset: Dataset, part: Chunk, behind: Interval, whole: Interval) ->
     return None
 
 
-def _why(part: Chunk, config: CompactionConfig) -> tuple[Reason, str]:
+def _why(part: Chunk, size: int, config: CompactionConfig) -> tuple[Reason, str]:
     """Return why something is compacted, or that it need not be."""
     if len(part.heads) == 1 and part.heads[0].is_tombstone:
         return Reason.TOMBSTONE, ""
-    if not part.bytes:
+    if not size:
         return Reason.EMPTY, ""
     if new := sum(head.merged_with is None for head in part.heads):
         return Reason.NEVER, f"{new} of {len(part.heads)}"
