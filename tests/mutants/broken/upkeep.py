@@ -85,8 +85,8 @@ MUTANTS = (
     Mutant(
         "what is too large is taken",
         "planning.compaction.search",
-        "if reason in TO_DO and part.bytes > config.input_bytes:",
-        "if reason in TO_DO and part.bytes > 2 * config.input_bytes:",
+        "if reason in TO_DO and size > config.input_bytes:",
+        "if reason in TO_DO and size > 2 * config.input_bytes:",
         "a run reads more than it may",
         _SEARCHED,
     ),
