@@ -70,7 +70,7 @@ CELLS: Final = (
         Cell(f"pyspark{'.'.join(spark.split('.')[:2])}-py3.11", "3.11", None, spark, None)
         for spark in ("4.3.0", "4.2.1", "4.1.4", "4.0.5", "3.5.9")
     ),
-    Cell("lowest-direct-py3.11", "3.11", Line("3.1.0"), "4.0.0", "4.0.0", lowest=True, whole=False),
+    Cell("lowest-direct-py3.11", "3.11", Line("3.1.1"), "4.0.0", "4.0.0", lowest=True, whole=False),
 )
 """The newest Airflow first."""
 
