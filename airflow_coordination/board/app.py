@@ -189,7 +189,7 @@ def audit(
     source: Annotated[str | None, Query(description="Only this one: a stored identifier; else all you see")] = None,
     by: Annotated[str | None, Query(description="Only what this person did")] = None,
     since: Annotated[AwareDatetime | None, Query(description="Only what was done since, with a time zone")] = None,
-    after: Annotated[int, Query(ge=0, le=MOST_ROWS, description="Leave out so many")] = 0,
+    after: Annotated[str, Query(description="As the page before said")] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
 ) -> DeedsPage:
     """Return what people did, the newest first; what somebody did to many partitions at once is one line."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
@@ -13,63 +13,91 @@ from airflow_coordination.board.models import DeedsPage, DeedView
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.stores import connections, opened
 from airflow_coordination.board.visibility import NotVisibleError, open_visible, visible_sources
-from airflow_coordination.monitoring.deeds import deeds, newest
+from airflow_coordination.monitoring.deeds import Deed, deeds, newest, page
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import AUDITED, PartitionStore
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from airflow_coordination.values.names import split_source
 
 SOURCES: Final = 40
 """In so many sources one request looks, by name."""
-LINES: Final = 50
-"""The newest lines that are read of each of them: 2,000 in all."""
+LINES: Final = 45
+"""The newest lines that are read of each of them: 1,800 in all."""
 
 
 def deeds_page(
-    user: BaseUser, connection: str, source: str | None, by: str | None, since: datetime | None, after: int, limit: int
+    user: BaseUser, connection: str, source: str | None, by: str | None, since: datetime | None, after: str, limit: int
 ) -> Read[DeedsPage]:
     """Return what people did, the newest first.
 
     :param source: a stored identifier; ``None`` = all that the user sees.
     :param by: only what this person did.
     :param since: only what was done from this moment on, by the store's clock.
-    :param after: so many of them are left out.
+    :param after: as the page before said; empty for the first one.
     :param limit: so many are returned.
     :raises NotVisibleError: when the user does not see such a store or source.
     :raises StoreDoesNotAnswerError: when the store does not answer.
+    :raises InvalidInputError: when no page can have said ``after``.
     """
     if source is not None:
         with open_visible(user, connection, source) as (store, _):
+            lines = _before(store, source, after)
+            found, more = page(source, lines, more=len(lines) == AUDITED, limit=limit, by=by, since=since)
             typed = remedies.about(remedies.shell_of(store), "audit", source)
-            found = _of(store, [source], AUDITED, by, since)
-            return Read(
-                _page(found, after, limit, sources=1, all_sources=True, lines=AUDITED, typed=typed), store.now()
+            told = DeedsPage(
+                deeds=_viewed(found), after=more, sources=1, all_sources=True, lines=len(lines), typed=typed
             )
+            return Read(told, store.now())
     if connection not in connections():
         raise NotVisibleError
     with opened(connection) as store:
         seen = [each.identifier for each in visible_sources(user, store)]
-        found = _of(store, seen[:SOURCES], LINES, by, since)
-        whole = len(seen) <= SOURCES
-        looked_in = min(len(seen), SOURCES)
-        return Read(
-            _page(found, after, limit, sources=looked_in, all_sources=whole, lines=LINES, typed=None), store.now()
-        )
+        return Read(_of_all(store, seen, by, since, _left_out(after), limit), store.now())
 
 
-def _of(
-    store: PartitionStore, sources: Sequence[str], lines: int, by: str | None, since: datetime | None
-) -> list[DeedView]:
-    found = [deed for source in sources for deed in deeds(source, newest(store, source, lines))]
-    meant = [each for each in found if by in (None, each.by) and (since is None or each.at >= since)]
-    return [
-        DeedView.model_validate({**asdict(each), "keys": list(each.keys), "name": split_source(each.source)[1]})
-        for each in sorted(meant, key=lambda deed: deed.at, reverse=True)
-    ]
+def _before(store: PartitionStore, source: str, after: str) -> Sequence[Mapping[str, Any]]:
+    """Return the lines of the audit of which a page is made."""
+    try:
+        return newest(store, source, AUDITED, after or None)
+    except InvalidInputError as error:
+        if isinstance(error, SettingsError):
+            raise
+        raise _not_said(after) from error
 
 
-def _page(
-    found: list[DeedView], after: int, limit: int, *, sources: int, all_sources: bool, lines: int, typed: str | None
+def _left_out(after: str) -> int:
+    """Return how many the pages before have told of all sources.
+
+    :raises InvalidInputError: when it is no such number.
+    """
+    if not after:
+        return 0
+    if after.isascii() and after.isdecimal() and len(after) <= len(str(SOURCES * LINES)):
+        return int(after)
+    raise _not_said(after)
+
+
+def _not_said(after: str) -> InvalidInputError:
+    return InvalidInputError("after", after, "is nothing that a page has said", "Leave it out, for the first page")
+
+
+def _of_all(
+    store: PartitionStore, seen: list[str], by: str | None, since: datetime | None, after: int, limit: int
 ) -> DeedsPage:
-    more = after + limit if len(found) > after + limit else None
-    shown = found[after : after + limit]
-    return DeedsPage(deeds=shown, after=more, sources=sources, all_sources=all_sources, lines=lines, typed=typed)
+    """Return what was done in all sources; it ends with the newest lines of each, which pages do not lead behind."""
+    found = [deed for source in seen[:SOURCES] for deed in deeds(source, newest(store, source, LINES))]
+    meant = [each for each in found if by in (None, each.by) and (since is None or each.at >= since)]
+    meant.sort(key=lambda deed: deed.at, reverse=True)
+    return DeedsPage(
+        deeds=_viewed(meant[after : after + limit]),
+        after=str(after + limit) if len(meant) > after + limit else None,
+        sources=min(len(seen), SOURCES),
+        all_sources=len(seen) <= SOURCES,
+        lines=LINES,
+        typed=None,
+    )
+
+
+def _viewed(found: list[Deed]) -> list[DeedView]:
+    said = ({**asdict(each), "keys": list(each.keys), "name": split_source(each.source)[1]} for each in found)
+    return [DeedView.model_validate(each) for each in said]

@@ -147,14 +147,15 @@ class DeedView(BaseModel):
 
 
 class DeedsPage(BaseModel):
-    """What people did, the newest first; ``after`` is how many to leave out for the next page, absent on the last.
+    """What people did, the newest first; ``after`` is what the next page is asked with, absent on the last.
 
-    ``sources`` is in how many sources was looked, and ``all_sources`` whether these are all; of each the newest
-    ``lines`` of the audit were read. ``typed`` is the command that lists the same of one source.
+    ``sources`` is in how many sources was looked, and ``all_sources`` whether these are all; of each ``lines`` lines
+    of the audit were read for this page, of many sources the newest. ``typed`` is the command that lists the same of
+    one source.
     """
 
     deeds: list[DeedView]
-    after: int | None
+    after: str | None
     sources: int
     all_sources: bool
     lines: int

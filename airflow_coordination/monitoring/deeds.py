@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 from uuid import uuid4
@@ -27,6 +27,7 @@ class Deed:
     :param why: what they said.
     :param keys: the first partitions by key, :data:`NAMED` at most; none of what was done to the source itself.
     :param number: to how many, of what was read.
+    :param each: all of them, each with when it was done to it last.
     """
 
     source: str
@@ -37,6 +38,7 @@ class Deed:
     why: str
     keys: tuple[str, ...]
     number: int
+    each: tuple[tuple[str, datetime], ...] = field(default=(), repr=False)
 
 
 def new_batch() -> str:
@@ -44,17 +46,23 @@ def new_batch() -> str:
     return uuid4().hex
 
 
-def newest(store: PartitionStore, source: str, limit: int = AUDITED) -> Sequence[Mapping[str, Any]]:
+def newest(
+    store: PartitionStore, source: str, limit: int = AUDITED, before: str | None = None
+) -> Sequence[Mapping[str, Any]]:
     """Return the newest lines of a source's audit, oldest first.
 
     A store from elsewhere, written before there was a limit, returns :data:`~.port.AUDITED`.
 
     :param source: the stored identifier.
     :param limit: so many at most.
+    :param before: only those before the line with this place; such a store has none.
+    :raises InvalidInputError: when no line can be there.
     """
-    if not takes(store.audit, "", None, limit):
-        return store.audit(source, None)[-limit:]
-    return store.audit(source, None, limit)
+    if before is not None and takes(store.audit, "", None, limit, before):
+        return store.audit(source, None, limit, before)
+    if takes(store.audit, "", None, limit):
+        return store.audit(source, None, limit)
+    return store.audit(source, None)[-limit:]
 
 
 def deeds(source: str, lines: Iterable[Mapping[str, Any]]) -> list[Deed]:
@@ -64,19 +72,70 @@ def deeds(source: str, lines: Iterable[Mapping[str, Any]]) -> list[Deed]:
     somebody's program has sent.
 
     :param source: the stored identifier of that whose audit it is.
-    :param lines: of the audit; of a store from elsewhere they may know of no ``batch``.
+    :param lines: of the audit, oldest first; of a store from elsewhere they may know of no ``batch``.
     """
-    together: dict[tuple[object, ...], list[Mapping[str, Any]]] = {}
+    lines = list(lines)
+    told = [_deed(source, [lines[place] for place in places]) for places in _together(lines)]
+    return sorted(told, key=lambda deed: deed.at, reverse=True)
+
+
+def page(
+    source: str,
+    lines: Sequence[Mapping[str, Any]],
+    *,
+    more: bool,
+    limit: int,
+    by: str | None = None,
+    since: datetime | None = None,
+) -> tuple[list[Deed], str | None]:
+    """Return the newest of what people did, and before which line the next page begins; ``None`` on the last one.
+
+    What was done to many at once is not cut where the lines end, but stands on the next page, unless it is longer than
+    a page: there the rest is told as one more.
+
+    :param source: the stored identifier.
+    :param lines: the newest of the audit, oldest first.
+    :param more: whether there may be lines before them.
+    :param limit: so many are returned at most.
+    :param by: only what this person did.
+    :param since: only what was done from this moment on.
+    """
+    together = _together(lines)
+    cut = next((place for place, each in enumerate(together) if each[0] == 0), 0) if more else len(together)
+    whole = together[:cut] or together
+    found: list[Deed] = []
+    for place, each in enumerate(whole):
+        if len(found) == limit:
+            return found, _before(lines, together[place])
+        deed = _deed(source, [lines[line] for line in each])
+        if since is not None and deed.at < since:
+            return found, None
+        if by in (None, deed.by):
+            found.append(deed)
+    if not more:
+        return found, None
+    return found, _before(lines, together[cut]) if cut else lines[0].get("place")
+
+
+def _before(lines: Sequence[Mapping[str, Any]], rest: Sequence[int]) -> str | None:
+    """Return the place before which the newest of what is left stands."""
+    return lines[rest[-1] + 1].get("place")
+
+
+def _together(lines: Sequence[Mapping[str, Any]]) -> list[list[int]]:
+    """Return which lines are one deed, by their indexes, oldest first; the newest deed first."""
+    found: dict[tuple[object, ...], list[int]] = {}
     for place, line in enumerate(lines):
         mark = line.get("batch")
         said = (mark, line["by"], line["action"], line["why"]) if mark else (place,)
-        together.setdefault(said, []).append(line)
-    return sorted((_deed(source, each) for each in together.values()), key=lambda deed: deed.at, reverse=True)
+        found.setdefault(said, []).append(place)
+    return sorted(found.values(), key=lambda places: places[-1], reverse=True)
 
 
 def _deed(source: str, lines: Sequence[Mapping[str, Any]]) -> Deed:
     first = lines[0]
-    moments, keys = [line["at"] for line in lines], sorted({line["key"] for line in lines if line["key"]})
+    moments, each = [line["at"] for line in lines], {line["key"]: line["at"] for line in lines if line["key"]}
+    keys = sorted(each)
     return Deed(
         source=source,
         since=min(moments),
@@ -86,4 +145,5 @@ def _deed(source: str, lines: Sequence[Mapping[str, Any]]) -> Deed:
         why=first["why"],
         keys=tuple(keys[:NAMED]),
         number=len(keys),
+        each=tuple(each.items()),
     )

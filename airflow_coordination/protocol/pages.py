@@ -11,12 +11,13 @@ from typing import Any, Final
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.values.input_errors import SettingsError
+from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
 from airflow_coordination.values.names import check_key
 from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import Span
 
 PAGE = 1_000
+_ABOVE_ALL: Final = 2**63 - 1
 Read = Callable[[], Sequence[HeadRecord]]
 
 
@@ -31,6 +32,18 @@ def takes(method: Callable[..., Any], *given: object, **named: object) -> bool:
     except TypeError:
         return False
     return True
+
+
+def number_of_place(place: str | None) -> int:
+    """Return the number that a line of the audit has in stores that count them; above all of them where none is named.
+
+    :raises InvalidInputError: when it is none.
+    """
+    if place is None:
+        return _ABOVE_ALL
+    if place.isascii() and place.isdecimal() and len(place) < len(str(_ABOVE_ALL)):
+        return int(place)
+    raise InvalidInputError("before", place, "is no place in this audit", "Give the place of a line that was read")
 
 
 def narrowed(store: PartitionStore, within: Span | None) -> dict[str, Any]:

@@ -185,12 +185,19 @@ class PartitionStore(Protocol):
         :param within: only those with a moment in common with it, and those that have no interval.
         """
 
-    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:
+    def audit(
+        self, source: str, key: str | None, limit: int = AUDITED, before: str | None = None
+    ) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, oldest first.
 
-        :param key: ``None`` for those on all partitions and the source itself, the newest at most.
+        Of those of a source each has a ``place``, too: a text that says nothing but where the page before it ends.
+
+        :param key: ``None`` for those on all partitions and the source itself, the newest at most, of which no more are
+            read than are returned.
         :param limit: so many of the newest of a source, :data:`AUDITED` at most; of a partition all are returned. It is
             given to those stores only that have it.
+        :param before: of a source only those before the one at this place; given to those stores only that have it.
+        :raises InvalidInputError: when ``before`` is no place.
         """
 
 

@@ -471,8 +471,9 @@ class InMemoryStore(KeepsEnded):
         with self._step() as now:
             return self._source(write.source).set_interval(write, now)
 
-    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:
+    def audit(
+        self, source: str, key: str | None, limit: int = AUDITED, before: str | None = None
+    ) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""
         with self._step():
-            found = [entry.copy() for entry in self._source(source).audit if key in (None, entry["key"])]
-            return found if key is not None else found[-min(limit, AUDITED) :]
+            return self._source(source).audited(key, min(limit, AUDITED), before)

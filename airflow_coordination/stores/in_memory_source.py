@@ -19,6 +19,7 @@ from airflow_coordination.protocol.beside.documents import ABSENT, BranchCounts,
 from airflow_coordination.protocol.beside.ended_sums import EndedSums
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, of_parked
 from airflow_coordination.protocol.hierarchy import status_in
+from airflow_coordination.protocol.pages import number_of_place
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, Remembered, ended_by
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
@@ -388,6 +389,13 @@ class StoredSource:
     def _audit(self, record: Audit, now: datetime) -> None:
         said = {"action": record.action, "by": record.by, "why": record.why, "batch": record.batch}
         self.audit.append({"key": record.key, "at": now, **said})
+
+    def audited(self, key: str | None, limit: int, before: str | None) -> list[dict[str, Any]]:
+        """Return the people's actions on a partition, or the newest of all before a place, oldest first."""
+        if key is not None:
+            return [entry.copy() for entry in self.audit if entry["key"] == key]
+        numbered = list(enumerate(self.audit[: number_of_place(before)]))
+        return [{**entry, "place": str(number)} for number, entry in numbered[-limit:]]
 
     @_note.register
     def _put_follow_up(self, record: PutFollowUp, now: datetime) -> None:

@@ -253,8 +253,10 @@ class ForwardingStore:
         kept = there(parts_of(self.store).chunks)
         self.forward("forget_chunks", lambda: kept.forget_chunks(source, dataset))
 
-    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:  # noqa: D102
-        return self.forward("audit", lambda: self.store.audit(source, key, limit))
+    def audit(  # noqa: D102
+        self, source: str, key: str | None, limit: int = AUDITED, before: str | None = None
+    ) -> Sequence[dict[str, Any]]:
+        return self.forward("audit", lambda: self.store.audit(source, key, limit, before))
 
     def outputs_enabled(self) -> bool:  # noqa: D102
         enabling = there(parts_of(self.store).enabling)

@@ -42,9 +42,9 @@ export function Deeds({ place }) {
   const here = { store, source, view: "audit" };
   return h(Read, useLive("audit", { store, source, by, after }, () => DEEDS), (page, { now }) => h(Stack, { gap: 2 },
     by && h(Text, { fontSize: "sm" }, "Only what ", visible(by), " did. ", h(To, { to: at(here) }, "Everybody")),
-    page.deeds.length > 0 ? h(Done, { deeds: page.deeds, store, source, now }) : h(Empty, null, "Nobody has done anything here yet that the audit knows of."),
-    h(HStack, null, after && h(To, { to: at({ ...here, by }) }, "Newest"), page.after && h(To, { to: at({ ...here, by, after: String(page.after) }) }, "Before that")),
-    h(Text, { color: "fg.muted", fontSize: "sm" }, source ? `Of the newest ${page.lines.toLocaleString()} lines of the audit.`
+    page.deeds.length > 0 ? h(Done, { deeds: page.deeds, store, source, now }) : h(Empty, null, page.after || after ? "None of it in these lines of the audit." : "Nobody has done anything here yet that the audit knows of."),
+    h(HStack, null, after && h(To, { to: at({ ...here, by }) }, "Newest"), page.after && h(To, { to: at({ ...here, by, after: page.after }) }, "Before that")),
+    h(Text, { color: "fg.muted", fontSize: "sm" }, source ? `${page.lines.toLocaleString()} lines of the audit were read for this page.`
       : `Of the newest ${page.lines} lines of each of ${page.all_sources ? "all" : "the first"} ${page.sources} sources; the page of a source has more.`),
     page.typed && h(Command, { label: "The same as a command:", text: page.typed })));
 }

@@ -35,22 +35,20 @@ from airflow_coordination.protocol.side_writes import (
 from airflow_coordination.protocol.writes import SetInterval
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.dynamodb import changes
+from airflow_coordination.stores.dynamodb.beside import audit as audited
 from airflow_coordination.stores.dynamodb.beside import chunks as sums
 from airflow_coordination.stores.dynamodb.children import Children
 from airflow_coordination.stores.dynamodb.expressions import delete, query, update
 from airflow_coordination.stores.dynamodb.index_reads import Listing
 from airflow_coordination.stores.dynamodb.items import KEY, READABLE_KEY, SOURCE, Item, typed, whole_item
 from airflow_coordination.stores.dynamodb.keys import (
-    AUDIT,
     FOLLOW_UPS,
     FOLLOWED,
     HEADS,
     LARGE,
     MAX_TRANSACTION,
-    PAUSE,
     SEPARATOR,
     belonging,
-    instant,
     part_key,
     parts_between,
     parts_prefix,
@@ -266,8 +264,8 @@ def _decoded(source: str, item: Item) -> FollowUp:
     return FollowUp(source, key, int(token), op, text, told_moment(noted_at))
 
 
-_ITSELF: Final = 2
-"""Items that every action writes: the partition and the audit."""
+_ITSELF: Final = 3
+"""Items that every action writes: the partition, and two of the audit."""
 
 
 def beside(table: Table, records: Iterable[Record], now: datetime) -> list[dict[str, Any]]:
@@ -338,50 +336,12 @@ def _tenure_ended(record: TenureEnded, table: Table, now: datetime) -> Iterator[
 
 @_puts.register
 def _audit(record: Audit, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
-    item = {
-        SOURCE: belonging(record.source, AUDIT),
-        KEY: part_key(record.key, f"{instant(now)}|{record.op}"),
-        READABLE_KEY: record.key,
-        "at": to_micros(now),
-        "action": record.action,
-        "by": record.by,
-        "why": record.why,
-        **({} if record.batch is None else {"batch": record.batch}),
-    }
-    yield {"Item": whole_item(item)}
+    yield from audited.puts(record, now)
 
 
 @_puts.register
 def _put_follow_up(record: PutFollowUp, table: Table, now: datetime) -> Iterator[dict[str, Any]]:
     yield {"Item": whole_item(follow_up_item(record.follow_up, now))}
-
-
-def audit(table: Table, source: str, key: str | None, limit: int = AUDITED) -> list[dict[str, Any]]:
-    """Return the people's actions on a partition, or the newest of a source, oldest first.
-
-    They lie by partition, so that those of a source are all read: for a person, not for each second.
-    """
-    call, condition = Call("read the audit", key or "", writes=False), Key(SOURCE).eq(belonging(source, AUDIT))
-    if key is None:
-        return sorted(_audited(table, call, condition), key=lambda one: one["at"])[-min(limit, AUDITED) :]
-    return _audited(table, call, condition & Key(KEY).between(*parts_between(key)))
-
-
-def _audited(table: Table, call: Call, condition: ConditionBase) -> list[dict[str, Any]]:
-    pages = table.pages(call, None, ConsistentRead=True, **query(condition))
-    return [
-        {
-            "key": item[READABLE_KEY],
-            "at": from_micros(int(item["at"])),
-            "action": item["action"],
-            "by": item["by"],
-            "why": item["why"],
-            "batch": item.get("batch"),
-        }
-        for page in pages
-        for item in page
-        if item[KEY] != PAUSE  # it lies beside its own audit
-    ]
 
 
 def set_interval(table: Table, write: SetInterval) -> bool:
@@ -391,8 +351,8 @@ def set_interval(table: Table, write: SetInterval) -> bool:
     seen: ConditionBase = Attr(_ATTRIBUTES["op"]).eq(write.seen_op)
     seen &= _is(Attr(start), write.seen_start) & _is(Attr(end), write.seen_end)
     change = update(place, {start: to_micros(write.start), end: to_micros(write.end)}, seen)
-    audited = beside(table, [of_interval(write)], table.clock.now())
-    return table.transact(Call("set an interval", write.key), [{"Update": change}, *audited]) is None
+    others = beside(table, [of_interval(write)], table.clock.now())
+    return table.transact(Call("set an interval", write.key), [{"Update": change}, *others]) is None
 
 
 def _is(attribute: Attr, moment: datetime | None) -> ConditionBase:
@@ -485,7 +445,9 @@ class Beside(ABC):
         self._ready()
         sums.forget_chunks(self.table, source, dataset)
 
-    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:
+    def audit(
+        self, source: str, key: str | None, limit: int = AUDITED, before: str | None = None
+    ) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""
         self._ready()
-        return audit(self.table, source, key, limit)
+        return audited.audit(self.table, source, key, limit, before)

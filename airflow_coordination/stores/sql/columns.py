@@ -227,6 +227,15 @@ def follow_up_of(row: Sequence[Any]) -> FollowUp:
     return replace(_follow_up([*found, None]), noted_at=told_moment(noted_at))
 
 
+AUDITED_AS: Final = "source_partition_key, at, action, acted_by, why, batch"
+
+
+def audited_of(row: Sequence[Any]) -> dict[str, Any]:
+    """Return what somebody did in a row of ``AUDITED_AS``."""
+    key, at, action, by, why, batch = row
+    return {"key": key, "at": moment(at), "action": action, "by": by, "why": why, "batch": batch}
+
+
 def past_tenure_of(row: Sequence[Any]) -> PastTenure:
     """Return the ended tenure in a row of ``TENURE``."""
     return _past_tenure(row)

@@ -14,6 +14,7 @@ from airflow_coordination.protocol.beside.documents import BranchCounts, Documen
 from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
 from airflow_coordination.protocol.beside.key_ranges import KeyRanges
 from airflow_coordination.protocol.follow_up import FollowUp
+from airflow_coordination.protocol.pages import number_of_place
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
@@ -21,6 +22,7 @@ from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.results import HeadRecord, Outlook
 from airflow_coordination.stores.calls import Call, StoreFacts
 from airflow_coordination.stores.sql.columns import (
+    audited_of,
     chunk_of,
     chunk_totals_of,
     document_of,
@@ -303,17 +305,16 @@ class SqlReading(ABC):
         given = {"source": source, "branch": branch, "after": after or "", "limit": limit}
         return self._partitions(kept.branch_partitions, given)
 
-    def audit(self, source: str, key: str | None, limit: int = AUDITED) -> Sequence[dict[str, Any]]:
+    def audit(
+        self, source: str, key: str | None, limit: int = AUDITED, before: str | None = None
+    ) -> Sequence[dict[str, Any]]:
         """Return the people's actions on a partition, or the newest of a source, oldest first."""
         call = Call("read the audit", key or "", writes=False)
-        if key is None:
-            rows = self.ask(call, writes.list_audit_of_source, {"source": source, "limit": min(limit, AUDITED)})[::-1]
-        else:
-            rows = self.ask(call, writes.list_audit, {"source": source, "key": key})
-        return [
-            {"key": found, "at": moment(at), "action": action, "by": by, "why": why, "batch": batch}
-            for found, at, action, by, why, batch in rows
-        ]
+        if key is not None:
+            return [audited_of(row) for row in self.ask(call, writes.list_audit, {"source": source, "key": key})]
+        given = {"source": source, "limit": min(limit, AUDITED), "before": number_of_place(before)}
+        rows = self.ask(call, writes.list_audit_of_source, given)
+        return [{**audited_of(row), "place": str(number)} for *row, number in reversed(rows)]
 
     def not_used_up(self, source: str) -> dict[str, Any]:
         """Return the parameters that say where a look at the queue starts, where the engine needs them."""

@@ -16,6 +16,7 @@ from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.conformance.fixtures import MINUTE, SOURCE, Workbench, block, fence, head, owner
 from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.errors import PartitionUpdateError
+from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.status import Outcome, PartitionStatus, Rank
 
 S = PartitionStatus
@@ -205,6 +206,40 @@ class People:
         bench.act(Action.PARK, "c")
         entries = bench.store.audit(bench.source, None)
         assert {entry["key"]: entry.get("batch") for entry in entries} == {"a": "of two", "b": "of two", "c": None}
+
+    def test_the_newest_of_a_source_come_in_pages(self, bench: Workbench) -> None:
+        keys = ["b", "a", "c", "e", "d"]
+        bench.create(*keys)
+        for key in keys:
+            bench.clock.advance(MINUTE)
+            bench.act(Action.PARK, key)
+        other = bench.store.audit("other|PARTITION", None, 2)
+        assert list(other) == []
+        found: list[str] = []
+        before: str | None = None
+        while page := bench.store.audit(bench.source, None, 2, before):
+            assert len(page) <= 2
+            found = [entry["key"] for entry in page] + found
+            before = page[0]["place"]
+        assert found == keys
+        third = bench.store.audit(bench.source, None, 3)[0]
+        assert [entry["key"] for entry in bench.store.audit(bench.source, None, 9, third["place"])] == ["b", "a"]
+
+    def test_of_one_moment_each_is_on_one_page(self, bench: Workbench) -> None:
+        keys = ["a", "b", "c"]
+        bench.create(*keys)
+        for key in keys:
+            bench.act(Action.PARK, key)
+        found: list[str] = []
+        before: str | None = None
+        while page := bench.store.audit(bench.source, None, 1, before):
+            found.append(page[0]["key"])
+            before = page[0]["place"]
+        assert sorted(found) == keys
+
+    def test_what_is_no_place_is_refused_by_its_name(self, bench: Workbench) -> None:
+        with pytest.raises(InvalidInputError, match="before"):
+            bench.store.audit(bench.source, None, 1, "\x00")
 
     def test_a_refused_action_is_not_audited(self, bench: Workbench) -> None:
         bench.create("k")

@@ -54,12 +54,49 @@ def test_what_was_done_to_many_at_once_is_one_line(acted, ask):
     assert ask(source=HERE["source"], since=carla["at"]).json()["deeds"] == [carla]
 
 
-def test_pages_have_each_line_once(acted, ask):
-    whole, found, after = ask(source=HERE["source"]).json()["deeds"], [], 0
+@pytest.mark.parametrize("source", [HERE["source"], None])
+def test_pages_have_each_line_once(acted, ask, source):
+    of = {"source": source} if source else {}
+    whole, found, after = ask(**of).json()["deeds"], [], ""
     while after is not None:
-        page = ask(source=HERE["source"], limit=1, after=after).json()
+        page = ask(**of, limit=1, after=after).json()
         found, after = found + page["deeds"], page["after"]
     assert found == whole
+
+
+def test_what_was_done_to_many_is_not_cut_where_the_lines_end(acted, ask, monkeypatch):
+    """Nor are more lines read for a page than a page has, but for what is longer by itself."""
+    read = []
+    kind = type(acted.store)
+    audit = kind.audit
+
+    def heard(store, *given):
+        lines = audit(store, *given)
+        read.append(len(lines))
+        return lines
+
+    monkeypatch.setattr(kind, "audit", heard)
+    monkeypatch.setattr(deeds, "AUDITED", 41)
+    first = ask(source=HERE["source"]).json()
+    assert [(each["by"], each["number"]) for each in first["deeds"]] == [("carla", 0), ("ana", 1)]
+    then = ask(source=HERE["source"], after=first["after"]).json()
+    assert [(each["why"], each["number"]) for each in then["deeds"]] == [("bad files", 40)]
+    monkeypatch.setattr(deeds, "AUDITED", 30)
+    long = ask(source=HERE["source"], after=first["after"]).json()
+    rest = ask(source=HERE["source"], after=long["after"]).json()
+    assert [each["number"] for page in (long, rest) for each in page["deeds"]] == [30, 10]
+    assert read == [41, 40, 30, 10]
+    assert rest["after"] is None
+
+
+def test_one_person_is_looked_for_in_a_page_and_before_it(acted, ask, monkeypatch):
+    monkeypatch.setattr(deeds, "AUDITED", 2)
+    page = ask(source=HERE["source"], by="ana").json()
+    assert page["deeds"] == []
+    assert ask(source=HERE["source"], by="ana", after=page["after"]).json()["deeds"][0]["by"] == "ana"
+    late = ask(source=HERE["source"]).json()["deeds"][0]["at"]
+    assert ask(source=HERE["source"], since=late, limit=1).json()["after"] is not None
+    assert ask(source=HERE["source"], since=late, limit=9).json()["after"] is not None
 
 
 def test_of_all_sources_those_are_told_that_one_sees(acted, ask):
@@ -77,7 +114,17 @@ def test_of_many_sources_it_is_said_in_how_many_was_looked(acted, ask, monkeypat
     assert (page["sources"], page["all_sources"]) == (1, False)
 
 
-@pytest.mark.parametrize("given", [{"since": "yesterday"}, {"after": -1}, {"limit": 0}, {"after": 10**9}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"since": "yesterday"},
+        {"after": "-1"},
+        {"limit": 0},
+        {"after": "1000000000"},
+        {"after": "nowhere", "source": HERE["source"]},
+        {"after": "9" * 30, "source": HERE["source"]},
+    ],
+)
 def test_what_cannot_be_is_refused_by_its_name(acted, ask, given):
     answer = ask(**given)
     assert answer.status_code == 422

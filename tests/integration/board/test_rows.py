@@ -28,7 +28,7 @@ NUMBER = 50_000
 HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
 _READ = """SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables
     WHERE relname IN ('coordination_partitions', 'coordination_history', 'coordination_heads', 'coordination_chunks',
-        'coordination_documents', 'coordination_ended')"""
+        'coordination_documents', 'coordination_ended', 'coordination_audit')"""
 _HISTORY = """INSERT INTO coordination_history (source_identifier, source_partition_key, token, nonce, ended_at,
         outcome, op, status_after, closed_count, partition_owner, acquired_at, row_count, byte_count)
     SELECT source_identifier, source_partition_key, 1, nonce, updated_at - ordinal * 1000, 'completed', 'o',
@@ -56,6 +56,12 @@ _ENDED = """INSERT INTO coordination_ended (source_identifier, slot_start, count
         (SELECT CAST(floor(extract(epoch FROM now()) / 300) AS BIGINT) * 300000000 - 300000000 AS slot) AS now,
         (SELECT number * CAST(300000000 AS BIGINT) AS ago FROM generate_series(0, 575) AS number) AS slots"""
 """Two days of sums, of which the newest five minutes are to be counted on: more of the history than is read at once."""
+_AUDIT = """INSERT INTO coordination_audit (source_identifier, source_partition_key, at, action, acted_by, why, op,
+        batch)
+    SELECT source_identifier, source_partition_key, updated_at - ordinal, 'reset', 'ana', 'late rows', 'o',
+        CASE WHEN ordinal % 3000 < 2500 THEN 'b' || ordinal / 3000 END
+    FROM coordination_partitions WHERE ordinal < 20000 ORDER BY ordinal"""
+"""Much of it was done to 2,500 at once."""
 _IN_BRANCH = """UPDATE coordination_partitions SET branch = 1 WHERE source_partition_key < 'k000000101'"""
 _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
     AND application_name = 'airflow-coordination'"""
@@ -84,6 +90,8 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
             connection.execute("VACUUM (ANALYZE) coordination_history")
             connection.execute(_ENDED)
             connection.execute("VACUUM (ANALYZE) coordination_ended")
+            connection.execute(_AUDIT)
+            connection.execute("VACUUM (ANALYZE) coordination_audit")
             connection.execute(_HEADS)
             connection.execute(_IN_BRANCH)
             connection.execute("VACUUM (ANALYZE) coordination_partitions")
@@ -138,6 +146,9 @@ GETS = {
     "map?error": {"status": "CLOSED", "error": "no such error"},
     "source": {},
     "ended": {},
+    "audit": {},
+    "audit?after": {"after": "9000"},
+    "audit?by": {"by": "nobody"},
     "datasets": {},
     "dataset": {"dataset": "clean"},
     "dataset?after": {"dataset": "clean", "after": _MONTHS[200].place},

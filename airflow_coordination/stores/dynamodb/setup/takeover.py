@@ -1,5 +1,7 @@
 """Taking a table over that Data Prepper has filled: each of its leases becomes ours by one conditional put.
 
+Along the way, what people did before actions were listed by time is listed.
+
 All is looked at before anything is written, and nothing is written while Data Prepper holds a lease. Killed at any
 request and started again, a takeover goes on with what is not ours yet; two at once share the work.
 """
@@ -21,6 +23,7 @@ from airflow_coordination.leases.confirm import Attempts
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.stores.calls import MIGRATE, Call
 from airflow_coordination.stores.dynamodb import items as it
+from airflow_coordination.stores.dynamodb.beside.audit import is_unlisted, listed
 from airflow_coordination.stores.dynamodb.expressions import Expression, put
 from airflow_coordination.stores.dynamodb.keys import SOURCES
 from airflow_coordination.stores.dynamodb.partitions import remembered
@@ -79,10 +82,12 @@ class _Survey:
     held: int = 0
     owners: set[str] = field(default_factory=set)
     until: datetime = EPOCH
+    unlisted: int = 0
 
     def add(self, item: it.Item, past: datetime) -> None:
         """Note an item that is not ours."""
         source = item[it.SOURCE]
+        self.unlisted += is_unlisted(item)
         if not is_lease(source):
             if it.COMBINATION in item:
                 self.left[source] += 1
@@ -116,6 +121,8 @@ class Takeover:
         survey = self._survey()
         if survey.held:
             raise self._held(survey)
+        if survey.unlisted:
+            self._list_actions()
         done = TakenOver(left=survey.left)
         if survey.left:
             left = ", ".join(f"{count} of {source!a}" for source, count in sorted(survey.left.items()))
@@ -129,6 +136,16 @@ class Takeover:
             self._register(source)
         self._take_all(done, survey.found)
         return done
+
+    def _list_actions(self) -> None:
+        """Give what code of before has audited its items by time, from which the newest are read."""
+        for page in self._pages():
+            side_by_side([partial(self._list, item) for item in page if is_unlisted(item)])
+
+    def _list(self, item: it.Item) -> None:
+        call = Call("list what people did")
+        for each in listed(item):
+            self._patiently(call, partial(self._table.send, call, "put_item", TableName=self._table.name, **each))
 
     @property
     def _where(self) -> str:

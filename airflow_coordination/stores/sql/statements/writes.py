@@ -35,6 +35,7 @@ from airflow_coordination.protocol.side_writes import (
 from airflow_coordination.protocol.writes import Action, Adopt, Ask, Begin, OnParked, Renew, Save, Sweep
 from airflow_coordination.stores.sql.columns import (
     AUDIT,
+    AUDITED_AS,
     FAILS,
     FOLLOW_UP,
     FOLLOW_UPS,
@@ -335,14 +336,14 @@ def one(dialect: Dialect, *, kind: type) -> str:
 
 def list_audit(_: Dialect) -> str:
     """Return the statement that lists a partition's actions, oldest first."""
-    return f"""SELECT source_partition_key, at, action, acted_by, why, batch FROM {AUDIT}
+    return f"""SELECT {AUDITED_AS} FROM {AUDIT}
         WHERE source_identifier = :source AND source_partition_key = :key ORDER BY number"""
 
 
 def list_audit_of_source(_: Dialect) -> str:
     """Return the statement that lists what people did to a source and all of its partitions, newest first."""
-    return f"""SELECT source_partition_key, at, action, acted_by, why, batch FROM {AUDIT}
-        WHERE source_identifier = :source ORDER BY number DESC LIMIT :limit"""
+    return f"""SELECT {AUDITED_AS}, number FROM {AUDIT}
+        WHERE source_identifier = :source AND number < :before ORDER BY number DESC LIMIT :limit"""
 
 
 def list_follow_ups(_: Dialect, *, one_key: bool, after: bool) -> str:
