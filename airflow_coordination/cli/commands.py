@@ -411,6 +411,12 @@ OUTPUTS_COMMANDS: Final = (
         _COLLECT,
     ),
     Command(
+        "index",
+        "Put the manifests of a dataset together in few files, so that readers plan faster",
+        outputs.index,
+        (*_NAMED, _DATASET),
+    ),
+    Command(
         "set-interval",
         "Say of which time rows are that were published before anybody said it",
         intervals.set_interval,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
+from airflow_coordination.duties.compaction.indexing import index_datasets
 from airflow_coordination.duties.compaction.plan import State
 from airflow_coordination.duties.compaction.planner import PERIOD, Planned, Planner
 from airflow_coordination.hooks.connection import DEFAULT_CONNECTION
@@ -27,6 +28,7 @@ class PlanCompactionOperator(TextFields):
 
     Groups are leased partitions: ``PartitionsSensor`` and ``LeasedSparkSubmitOperator(application=upkeep.__file__)`` of
     that source do the work. Ingest does not wait for any of it, and readers see the same rows before, at and after.
+    What is new is added to the indexes of the datasets then, so that readers plan with few files.
 
     Pushes ``{"begun": […], "under_way": 0, "waiting": 0, "failed": [], "percent": {…}, "rival": null}``. While somebody
     else plans, it says who and until when, and succeeds; so it does where there is nothing new.
@@ -91,6 +93,7 @@ class PlanCompactionOperator(TextFields):
             self.log.info("%s plans the compaction of %s%s; nothing was done here.", done.rival, self.of, until)
         if done.plan is not None:  # so that a sensor knows the source before it has a group
             planner.groups.supplying.register_dag(self.dag_id)
+            index_datasets(coordinator, [config.dataset for config in self.configs])
         self._tell(done)
         return summary(done)
 

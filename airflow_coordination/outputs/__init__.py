@@ -6,7 +6,7 @@ Pure Python and fsspec: no Spark, no Airflow, no database client.
 from airflow_coordination.outputs.attempts import Attempt, OpenBlock
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.manifests import DataFile, Manifest, Reference
-from airflow_coordination.outputs.published import published_accounting, published_manifests
+from airflow_coordination.outputs.published import index_outputs, published_accounting, published_manifests
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.blocks import Block
 
@@ -20,6 +20,7 @@ __all__ = [
     "OutputError",
     "Reference",
     "collect",
+    "index_outputs",
     "published_accounting",
     "published_manifests",
 ]

@@ -32,6 +32,7 @@ PARTITION, ATTEMPT, BLOCK = "_partition", "_attempt", "_block"
 LAYOUT_COLUMNS = (PARTITION, ATTEMPT, BLOCK)
 MANIFEST = "_manifest.json"
 MARKER = "_attempt.json"
+INDEX = "_index"
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """Spark's directory value for null, and for an empty text."""
 _READABLE = 40
@@ -61,15 +62,30 @@ def attempt_directory(fence: Fence, process: str) -> str:
 
 def block_directory(dataset: str, number: int) -> str:
     """Return the name of a block's directory."""
-    readable = (
-        dataset if _SAFE.fullmatch(dataset) else f"{hashlib.sha256(dataset.encode()).hexdigest()[:12]}-{slug(dataset)}"
-    )
-    return f"{BLOCK}={readable}-{number}"
+    return f"{BLOCK}={_readable(dataset)}-{number}"
+
+
+def _readable(name: str) -> str:
+    return name if _SAFE.fullmatch(name) else f"{hashlib.sha256(name.encode()).hexdigest()[:12]}-{slug(name)}"
+
+
+def index_directory(output_root: str, source: str, dataset: str) -> str:
+    """Return the directory of a dataset's index below an output root.
+
+    :param source: the stored source identifier.
+    """
+    whose = f"{hashlib.sha256(source.encode()).hexdigest()[:12]}-{slug(source)}"
+    return join(output_root, INDEX, whose, _readable(dataset))
 
 
 def attempts_root(output_root: str) -> str:
     """Return the directory that all attempts below an output root share."""
     return join(output_root, ATTEMPTS)
+
+
+def output_root_of(manifest: str) -> str:
+    """Return the output root that a manifest lies below, by its address; nothing for what lies below none."""
+    return manifest.rpartition(f"/{ATTEMPTS}/")[0]
 
 
 def place_of(block: str) -> str:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Protocol
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import shown_pages, steadily
+from airflow_coordination.outputs.index import Indexed, indexed, write_indexes
+from airflow_coordination.outputs.layout import output_root_of
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
 from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, met
 from airflow_coordination.planning.view.view import View
@@ -25,6 +28,9 @@ from airflow_coordination.values.names import (
     split_source,
 )
 
+_NONE_KNOWN: Final[Mapping[str, bytes]] = MappingProxyType({})
+_TOO_MANY: Final = 2
+"""So many manifests of an index for each block that head records name, and it is looked at whole."""
 SHORT = 2
 """Links of a chain that are read without looking for a trail."""
 
@@ -56,13 +62,68 @@ def published_manifests(
     """
     check_read(dataset, MAX_DATASET_BYTES)  # no dataset would be all of them
     identifier = source_identifier(store, source, partition_prefix)
+    overlays, starts = _shown(store, identifier, dataset, branch)
+    return manifests_in(walks(starts, overlays, known=_indexed(identifier, dataset, starts)))
+
+
+def _shown(
+    store: PartitionStore, identifier: str, dataset: str, branch: int | None = None
+) -> tuple[Overlays, list[Start]]:
+    """Return where readers begin to walk, and what stands for what they would meet."""
 
     def read(view: View) -> tuple[Overlays, list[Start]]:
-        overlays = overlays_of(store, identifier, dataset)
+        overlays = overlays_of(store, identifier, dataset, by_index=True)
         return overlays, [start for page in shown_pages(store, identifier, dataset, view) for start in starts_of(page)]
 
-    overlays, starts = steadily(store, identifier, read, branch=branch)
-    return manifests_in(walks(starts, overlays))
+    return steadily(store, identifier, read, branch=branch)
+
+
+def _indexed(identifier: str, dataset: str, starts: Iterable[Start]) -> Mapping[str, bytes]:
+    return indexed(identifier, dataset, (reference.address for _, _, reference in starts))
+
+
+def index_outputs(
+    store: PartitionStore, source: str, dataset: str, partition_prefix: str | None = None, *, whole: bool = True
+) -> list[Indexed]:
+    """Bring the index of a dataset up to date, so that who reads it opens few files instead of a manifest a partition.
+
+    Nothing depends on it (:mod:`.index`): it may be old, or deleted. What is published later is read as ever.
+
+    :param store: as for :func:`published_manifests`; so are the others.
+    :param whole: look at everything, so that what is needed no more may go; else only at what head records name and the
+        index has not, which costs as much as there is new.
+    :return: what the index has, by output root; that of what was merged comes last.
+    :raises OutputError: when a manifest is missing or was changed, or the index cannot be written.
+    """
+    check_read(dataset, MAX_DATASET_BYTES)
+    identifier = source_identifier(store, source, partition_prefix)
+    overlays, starts = _shown(store, identifier, dataset)
+    found = _written(identifier, dataset, starts, overlays, whole=whole)
+    if (groups := _groups_of(identifier)) is not None:
+        merged = [start for page in head_pages(store, groups, dataset) for start in starts_of(page)]
+        found += _written(groups, dataset, merged, NONE, whole=whole)
+    return found
+
+
+def _written(
+    identifier: str, dataset: str, starts: Sequence[Start], overlays: Overlays, *, whole: bool
+) -> list[Indexed]:
+    known = _indexed(identifier, dataset, starts)
+    whole = whole or len(known) > _TOO_MANY * len(starts)
+    row = starts if whole else [start for start in starts if start[2].digest not in known]
+    found = walks(row, overlays, known=known)
+    met = (each for (*_, first), walk in zip(row, found, strict=True) for each in _named(first, walk.chain))
+    roots = {output_root_of(reference.address) for *_, reference in starts}
+    return write_indexes(identifier, dataset, met, roots, whole=whole)
+
+
+def _named(first: Reference, chain: Iterable[Manifest]) -> Iterator[tuple[Reference, Manifest]]:
+    """Yield the manifests of a chain, each with how it is named."""
+    reference: Reference | None = first
+    for manifest in chain:
+        assert reference is not None  # the walk went on by it
+        yield reference, manifest
+        reference = manifest.follows
 
 
 def read_overlays(
@@ -86,19 +147,34 @@ def read_overlays(
     return overlays_of(store, identifier, dataset, published_before=published_before)
 
 
-def overlays_of(
-    store: PartitionStore, identifier: str, dataset: str | None, *, published_before: datetime | None = None
-) -> Overlays:
-    """Return the overlays of a dataset as :func:`read_overlays` does, of a source by its stored identifier."""
+def _groups_of(identifier: str) -> str | None:
+    """Return the stored identifier of a source's groups; groups have none."""
     prefix, source, kind = split_source(identifier)
-    groups = None if is_upkeep(source) else compose_merged(source, prefix, kind)
+    return None if is_upkeep(source) else compose_merged(source, prefix, kind)
+
+
+def overlays_of(
+    store: PartitionStore,
+    identifier: str,
+    dataset: str | None,
+    *,
+    published_before: datetime | None = None,
+    by_index: bool = False,
+) -> Overlays:
+    """Return the overlays of a dataset as :func:`read_overlays` does, of a source by its stored identifier.
+
+    :param by_index: for readers: take manifests from the dataset's index where it has them.
+    """
+    groups = _groups_of(identifier)
     if groups is None:
         return NONE
     row: list[Overlay] = []
     for page in head_pages(store, groups, dataset):
         heads = [head for head in page if published_before is None or _before(head, published_before)]
         named = [(head, reference) for head in heads for reference in references(head.blocks)]
-        found = walks([(head.source, head.key, reference) for head, reference in named])
+        starts = [(head.source, head.key, reference) for head, reference in named]
+        known = _indexed(groups, dataset, starts) if by_index and dataset is not None else _NONE_KNOWN
+        found = walks(starts, known=known)
         for (head, _), walk in zip(named, found, strict=True):
             row += [Overlay(head.key, manifest, head.published_at) for manifest in walk.chain]
     return Overlays(tuple(row))
@@ -199,6 +275,7 @@ def walks(
     dead_ends: list[DeadEnd] | None = None,
     links: int | None = None,
     shelf: Shelf | None = None,
+    known: Mapping[str, bytes] = _NONE_KNOWN,
 ) -> list[Walk]:
     """Walk from each start to the end of its chain or the first block that an overlay covers, whichever comes first.
 
@@ -209,6 +286,7 @@ def walks(
     :param dead_ends: takes those; a walk ends there then.
     :param links: of each chain are read, and no more; ``None`` for all.
     :param shelf: take all manifests from there, and nothing from where they were published.
+    :param known: manifests by their digests, which need not be read.
     :raises OutputError: at the first dead end, unless ``dead_ends`` takes it.
     """
     found = [Walk([]) for _ in starts]
@@ -220,6 +298,8 @@ def walks(
         ends = [end for end in ends if not (end.reference in seen or seen.add(end.reference))]  # type: ignore[func-returns-value]
         ends = [end for end in ends if not _covered(end, overlays, found)]
         if shelf is None:
+            at_hand = [end.reference for end in ends if end.reference.digest in known]
+            fetched.update((each.address, known[each.digest]) for each in at_hand)
             _fetch(ends, [walk.chain for walk in found], fetched)
         else:
             fetched.update((end.reference.address, shelf.content(end.reference)) for end in ends)

@@ -10,6 +10,7 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say, working
 from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.duties.compaction.by_hand import at_once, give_up
+from airflow_coordination.duties.compaction.indexing import index_datasets
 from airflow_coordination.duties.compaction.plan import Plan, State, Task
 from airflow_coordination.duties.compaction.planner import Planner
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
@@ -34,6 +35,7 @@ def plan(context: CommandContext, args: Namespace) -> int:
         until = f" until {done.rival_until.isoformat(timespec='seconds')}" if done.rival_until else ""
         say(f"{done.rival} plans{until}. Nothing was changed.")
         return 1
+    index_datasets(planner.coordinator, [config.dataset for config in configs])
     moved = f" {len(done.moved)} had changed meanwhile and were left." if done.moved else ""
     say(f"Done: {len(done.begun)} group(s) of source {args.source} are claimable.{moved}")
     return 0

@@ -1,9 +1,10 @@
-"""``outputs collect`` and ``store enable``: what was published and is needed no more goes."""
+"""``outputs collect``, ``outputs index`` and ``store enable``: what is published is read faster, or goes."""
 
 from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import timedelta
 
 from airflow_coordination.cli.context import CommandContext
@@ -13,6 +14,7 @@ from airflow_coordination.monitoring.owners import held_for
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.enabling import check_names, enabling_of
 from airflow_coordination.outputs.overlays import merged_source, with_merged
+from airflow_coordination.outputs.published import index_outputs
 from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.remedies import of_store, shell_of
 from airflow_coordination.values.names import agreed_prefix, split_source
@@ -40,6 +42,16 @@ def collect_outputs(context: CommandContext, args: Namespace) -> int:
     for error in (error for each in found.values() for error in each.errors):
         say(f"Error: {error}")
     return int(any(each.errors for each in found.values()))
+
+
+def index(context: CommandContext, args: Namespace) -> None:
+    """Bring the index of a dataset up to date, and say what it has, by output root.
+
+    :raises OutputError: when a manifest is missing or was changed, or the index cannot be written.
+    """
+    context.coordinator(args.source, args.partition_prefix)
+    found = index_outputs(context.store, args.source, args.dataset, args.partition_prefix)
+    print_rows([asdict(each) for each in found if each.manifests], args.output)
 
 
 def _collected(context: CommandContext, args: Namespace, *, dry_run: bool) -> Mapping[str, Collected]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 from airflow_coordination.duties.compaction.configured import with_documents
+from airflow_coordination.duties.compaction.indexing import index_datasets
 from airflow_coordination.duties.compaction.plan import Plan, State
 from airflow_coordination.duties.compaction.planner import COMPACT, Planned, Planner
 from airflow_coordination.duties.compaction.remembered import Remembered
@@ -51,6 +52,9 @@ class CompactSegments:
                 said=f"would make {begin} group(s) claimable", counts={"compact/task/count": begin}, idle=not begin
             )
         done = run_together(planners, slots, last, lambda planner: _wanted_now(planner, last[planner]))
+        for planner, configs in planners.items():
+            if done[planner.coordinator.source].plan is not None:
+                index_datasets(planner.coordinator, configs)
         return _ran(done, round, errors)
 
 

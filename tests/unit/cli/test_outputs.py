@@ -21,7 +21,7 @@ from airflow_coordination.values.blocks import Block
 from airflow_coordination.values.input_errors import SettingsError
 from tests.unit.outputs.test_keeping import filled, let_go
 from tests.unit.outputs.test_overlays import compacted, published
-from tests.upkeep import SOURCE, Dataset
+from tests.upkeep import DATASET, SOURCE, Dataset
 
 
 @pytest.fixture
@@ -214,3 +214,19 @@ def test_a_source_with_too_long_a_name_to_be_merged_is_collected_alone(cli, data
     given = (name, "--output-root", str(data.root), "--older-than", "0h", "-o", "json")
     code, out, _ = cli("outputs", "collect", *given, "--dry-run")
     assert (code, [row["source"] for row in json.loads(out)]) == (0, [name, merged_source(name)][:sources])
+
+
+def test_an_index_is_written_and_told(cli, data):
+    """Of a dataset all of which is merged, readers meet the overlay only."""
+    code, out, err = cli("outputs", "index", SOURCE, "--dataset", DATASET, "-o", "json")
+    [row] = json.loads(out)
+    assert (code, err) == (0, "")
+    assert (row["manifests"], row["added"], row["files"]) == (1, 1, 1)
+    assert Path(row["directory"]).is_dir()
+    code, out, _ = cli("outputs", "index", SOURCE, "--dataset", DATASET, "-o", "json")
+    assert [row["added"] for row in json.loads(out)] == [0]
+
+
+def test_of_what_nothing_is_published_there_is_no_index(cli, data):
+    code, _, err = cli("outputs", "index", SOURCE, "--dataset", "other")
+    assert (code, err.strip()) == (0, "Nothing found.")

@@ -22,7 +22,7 @@ from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import Block, SourceCoordinator
 from airflow_coordination.leases.viewing import ended
 from airflow_coordination.leases.viewing.ended import EndedBook
-from airflow_coordination.outputs import OutputError
+from airflow_coordination.outputs import OutputError, index
 from airflow_coordination.planning.compaction.configuration import by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
 from airflow_coordination.planning.duties.configuration import DynamicConfig
@@ -289,6 +289,26 @@ def test_a_dry_run_of_compaction_says_what_would_begin(month, two_sources):
     found = Scheduler(month, CompactSegments(), dry_run=True).run(capacity="20")
     assert found.said == "would make 2 group(s) claimable"
     assert begun(two_sources) == [[], []]
+
+
+def test_a_plan_adds_what_is_new_to_the_index_of_what_it_has_looked_at(month, two_sources, monkeypatch, tmp_path):
+    monkeypatch.setattr(index, "LEAST", 1)
+    scheduler = Scheduler(month, CompactSegments())
+    scheduler.run(capacity="100")
+    first = sorted(tmp_path.rglob("_index/**/*.gz"))
+    assert len(first) == 2, "one of each source"
+    scheduler.run(capacity="100")
+    assert sorted(tmp_path.rglob("_index/**/*.gz")) == first
+
+
+def test_a_plan_that_may_not_write_the_index_is_a_plan(month, two_sources, monkeypatch, caplog, tmp_path):
+    def refuse(address, content):
+        raise OutputError("write a file", address, "is denied", "Allow it")
+
+    monkeypatch.setattr(index, "write_bytes", refuse)
+    assert Scheduler(month, CompactSegments()).run(capacity="100").counts["compact/task/count"] == 2
+    assert caplog.text.count("is left as it was") == 2
+    assert not list(tmp_path.rglob("_index"))
 
 
 def test_where_nothing_is_new_compaction_asks_little(month, two_sources):

@@ -1,0 +1,170 @@
+"""An index of a dataset: the manifests that readers meet, together in few files, so that a plan opens no thousands.
+
+::
+
+    <output root>/_index/<hash>-<source>/<dataset>/<number>-<digest>.jsonl.gz
+
+It is a cache and nothing else. Each line is a manifest as it was published, and counts by its SHA-256, which head
+records, and the manifests that follow it, name. What the index lacks, or has otherwise, is read where it was published;
+so an index may be old, cut off, or deleted at any time. Only readers take it: who looks whether everything is there, as
+the collector and ``doctor``, goes to the manifests themselves.
+"""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from airflow_coordination.outputs.layout import index_directory, output_root_of
+from airflow_coordination.outputs.manifests import Manifest, Reference, digest_of
+from airflow_coordination.systems.objects.storage import (
+    OutputError,
+    delete_file,
+    join,
+    list_files,
+    read_bytes,
+    read_many,
+    write_bytes,
+)
+
+log = logging.getLogger(__name__)
+
+LEAST: Final = 100
+"""With fewer manifests below a root, reading them is as fast as looking for an index."""
+TOGETHER: Final = 10_000
+"""Manifests of one file."""
+MOST_FILES: Final = 8
+"""More of them than it takes, and they are written anew, as few."""
+_SUFFIX: Final = ".jsonl.gz"
+_MOST_BYTES: Final = 1024**3
+"""Of one file when it is unpacked."""
+Met = tuple[Reference, Manifest]
+"""A manifest that readers meet, and how it is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What an index has after it was written.
+
+    :param directory: where it is.
+    :param manifests: how many are in it, those that are not needed any more among them.
+    :param added: how many of them are new.
+    :param files: how many files it is made of.
+    """
+
+    directory: str
+    manifests: int
+    added: int
+    files: int
+
+
+def indexed(source: str, dataset: str, addresses: Iterable[str]) -> dict[str, bytes]:
+    """Return what indexes have of a dataset, by digest; without any, or where none can be read, nothing.
+
+    :param source: the stored identifier of the source.
+    :param addresses: of the manifests that are to be read; below a root with few of them nothing is looked for.
+    """
+    roots = Counter(map(output_root_of, addresses))
+    found: dict[str, bytes] = {}
+    for root, number in roots.items():
+        if root and number >= LEAST:
+            directory = index_directory(root, source, dataset)
+            found |= {digest: content for kept in _kept(directory).values() for digest, content in kept.items()}
+    return found
+
+
+def write_indexes(
+    source: str, dataset: str, met: Iterable[Met], roots: Iterable[str] = (), *, whole: bool = True
+) -> list[Indexed]:
+    """Bring the indexes of a dataset up to date, one below each root that something of it lies below.
+
+    Mostly a file is added with what is new. Where half of an index is needed no more, or it has become many files, it
+    is written anew. Two who do this at once write files of the same contents, or of other names.
+
+    :param source: the stored identifier of the source.
+    :param met: what readers meet.
+    :param roots: further ones, of which nothing may be needed any more.
+    :param whole: whether readers meet nothing else, so that the rest may go.
+    :raises OutputError: when an index cannot be read or written.
+    """
+    by_root: dict[str, dict[str, Met]] = {root: {} for root in roots}
+    for reference, manifest in met:
+        by_root.setdefault(output_root_of(reference.address), {})[reference.digest] = reference, manifest
+    found = ((index_directory(root, source, dataset), needed) for root, needed in by_root.items() if root)
+    return [_written(directory, needed, whole=whole) for directory, needed in found]
+
+
+def _written(directory: str, needed: Mapping[str, Met], *, whole: bool) -> Indexed:
+    kept = _kept(directory, strict=True)
+    there = {digest: content for row in kept.values() for digest, content in row.items()}
+    new = {digest: content for digest, content in _contents(needed, there) if content is not None}
+    useful = {digest: content for digest, content in there.items() if digest in needed} if whole else there
+    files = len(kept) + bool(new)
+    if 2 * len(useful) < len(there) or files > MOST_FILES + (len(there) + len(new)) // TOGETHER:
+        names = _put(directory, useful | new)
+        for name in kept.keys() - names:
+            delete_file(join(directory, name))
+        return Indexed(directory, len(useful) + len(new), len(new), len(names))
+    return Indexed(directory, len(there) + len(new), len(new), len(kept.keys() | _put(directory, new)))
+
+
+def _contents(needed: Mapping[str, Met], there: Mapping[str, bytes]) -> Iterator[tuple[str, bytes | None]]:
+    """Yield what is not there as it is stored: made again, or read where older code has written it otherwise."""
+    for digest, (reference, manifest) in needed.items():
+        if digest in there:
+            continue
+        content = manifest.to_bytes()
+        if digest_of(content) != digest:
+            content = read_bytes(reference.address)
+        yield digest, content if digest_of(content) == digest and b"\n" not in content else None
+
+
+def _put(directory: str, contents: Mapping[str, bytes]) -> set[str]:
+    """Write some manifests, a file for so many, and return the files' names."""
+    row, names = sorted(contents.values()), set()
+    for first in range(0, len(row), TOGETHER):
+        lines = row[first : first + TOGETHER]
+        packed = gzip.compress(b"".join(line + b"\n" for line in lines), compresslevel=6, mtime=0)
+        name = f"{len(lines)}-{digest_of(packed)[:16]}{_SUFFIX}"
+        write_bytes(join(directory, name), packed)
+        names.add(name)
+    return names
+
+
+def _kept(directory: str, *, strict: bool = False) -> dict[str, dict[str, bytes]]:
+    """Return what the files of an index hold: of each, by its name, the manifests by their digests.
+
+    :param strict: raise what the storage says; else what cannot be read is left out.
+    """
+    try:
+        names = [file.path for file in list_files(directory) if file.path.endswith(_SUFFIX)]
+        contents = read_many([join(directory, name) for name in names])
+    except OutputError as error:
+        if strict:
+            raise
+        log.info("The index %s cannot be read, and is not needed: %s", directory, error)
+        return {}
+    found = {}
+    for name, content in zip(names, contents, strict=True):
+        if strict and isinstance(content, OutputError):
+            raise content
+        found[name] = {digest_of(line): line for line in _lines(name, content)}
+    return found
+
+
+def _lines(name: str, content: object) -> Sequence[bytes]:
+    """Return the lines of a file; none of one that is gone, cut off, or larger than any that we write."""
+    if not isinstance(content, bytes):  # somebody has just written the index anew
+        return ()
+    try:
+        unpacking = zlib.decompressobj(zlib.MAX_WBITS | 16)
+        text = unpacking.decompress(content, _MOST_BYTES)
+    except zlib.error as error:
+        log.warning("%s of an index is not understood, and not needed: %s", name, error)
+        return ()
+    return text.split(b"\n")[:-1]  # a line that was cut off is none
