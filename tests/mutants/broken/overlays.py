@@ -39,11 +39,11 @@ MUTANTS = (
     Mutant(
         "readers read overlays after head records",
         _PUBLISHED,
-        "        overlays = overlays_of(store, identifier, dataset)\n"
+        "        overlays = overlays_of(store, identifier, dataset, by_index=True)\n"
         "        return overlays, [start for page in shown_pages(store, identifier, dataset, view) "
         "for start in starts_of(page)]\n",
         "        pages = list(shown_pages(store, identifier, dataset, view))\n"
-        "        overlays = overlays_of(store, identifier, dataset)\n"
+        "        overlays = overlays_of(store, identifier, dataset, by_index=True)\n"
         "        return overlays, [start for page in pages for start in starts_of(page)]\n",
         "S21: beside a compaction a reader is told that a file is missing",
         _kept("test_s21_a_reader_reads_overlays_before_head_records"),
