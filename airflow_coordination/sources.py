@@ -1,4 +1,4 @@
-"""Suppliers: where partitions come from. Object storages, SQL tables, Kafka, Kinesis, notifications in SQS.
+"""Suppliers: where partitions come from. Object storages, SQL tables, Kafka, Kinesis, notifications, dead letters.
 
 The public names are loaded when they are first used (:pep:`562`), so that importing this room loads no client library.
 """
@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from airflow_coordination.delivery.again.supplier import dead_letters_again
     from airflow_coordination.systems.kafka.supplier import kafka_ranges
     from airflow_coordination.systems.kinesis.supplier import KinesisShards
     from airflow_coordination.systems.objects.files_listing import FileListing
@@ -27,6 +28,7 @@ _ROOMS = {
     "S3Listing": "airflow_coordination.systems.objects.s3_listing",
     "SourceError": "airflow_coordination.systems.suppliers",
     "StoredObject": "airflow_coordination.systems.objects.listing",
+    "dead_letters_again": "airflow_coordination.delivery.again.supplier",
     "kafka_ranges": "airflow_coordination.systems.kafka.supplier",
     "object_listing": "airflow_coordination.systems.objects.supplier",
     "object_paths": "airflow_coordination.systems.objects.listing",
@@ -42,6 +44,7 @@ __all__ = [
     "S3Listing",
     "SourceError",
     "StoredObject",
+    "dead_letters_again",
     "kafka_ranges",
     "object_listing",
     "object_paths",

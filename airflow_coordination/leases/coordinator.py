@@ -139,7 +139,7 @@ class SourceCoordinator:
     @cached_property
     def supplying(self) -> Supplying:
         """What the supplier remembers, and what the store's registry knows."""
-        view = View(self.looking, self.people, self.counting)
+        view = View(self._core, self.looking, self.people, self.counting)
         return Supplying(self._core, self.cleaning, self.heartbeat, view)
 
     @cached_property

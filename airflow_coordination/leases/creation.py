@@ -76,8 +76,18 @@ def dags_of(facts: Mapping[str, Any]) -> frozenset[str]:
 class View:
     """What a supplier may see of its source, and do to it, and nothing more: :class:`.supply.SourceView`."""
 
-    def __init__(self, looking: Looking, people: People, counting: Counting) -> None:
-        self._looking, self._people, self._counting = looking, people, counting
+    def __init__(self, core: Participant, looking: Looking, people: People, counting: Counting) -> None:
+        self._core, self._looking, self._people, self._counting = core, looking, people, counting
+
+    @property
+    def store(self) -> PartitionStore:
+        """The store, for what comes of what another source has published in it."""
+        return self._core.store
+
+    @property
+    def identifier(self) -> str:
+        """The stored identifier of its partitions."""
+        return self._core.source_id
 
     def partition(self, key: str) -> Partition | None:
         """Return one as it is now, ``None`` where there is none."""

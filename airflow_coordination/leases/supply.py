@@ -12,6 +12,7 @@ from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Created
 from airflow_coordination.protocol.writes import NewPartition
 from airflow_coordination.values.documents import decode_object, encode_progress
@@ -39,6 +40,14 @@ class Listed(Protocol):
 
 class SourceView(Listed, Protocol):
     """What a supplier may see of its source, and do to it."""
+
+    @property
+    def store(self) -> PartitionStore:
+        """The store, for what comes of what another source has published in it."""
+
+    @property
+    def identifier(self) -> str:
+        """The stored identifier of its partitions."""
 
     def partition(self, key: str) -> Partition | None:
         """Return one as it is now, ``None`` where there is none."""

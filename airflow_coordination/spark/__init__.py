@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from airflow_coordination.delivery.delivery import Acknowledgment
     from airflow_coordination.delivery.routing import DeadLetters, Publish
     from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
+    from airflow_coordination.spark.again.delivering import DeliveredAgain, deliver_again
     from airflow_coordination.spark.application import PartitionApplication, partition_application
     from airflow_coordination.spark.completed import count_completed, read_completed
     from airflow_coordination.spark.draining import Drained, drain
@@ -39,6 +40,7 @@ _HOMES = {
     "DeadLetters": "airflow_coordination.delivery.routing",
     "DeleteMessages": "airflow_coordination.systems.sqs.deletion",
     "DeleteObjects": "airflow_coordination.systems.objects.deletion",
+    "DeliveredAgain": "airflow_coordination.spark.again.delivering",
     "Drained": "airflow_coordination.spark.draining",
     "FileSink": "airflow_coordination.systems.objects.sink",
     "GiveUp": "airflow_coordination.leases.outcomes",
@@ -55,6 +57,7 @@ _HOMES = {
     "ShowMessages": "airflow_coordination.systems.sqs.visibility",
     "build_archive": "airflow_coordination.systems.spark.archive",
     "count_completed": "airflow_coordination.spark.completed",
+    "deliver_again": "airflow_coordination.spark.again.delivering",
     "drain": "airflow_coordination.spark.draining",
     "partition_application": "airflow_coordination.spark.application",
     "read_completed": "airflow_coordination.spark.completed",
@@ -72,6 +75,7 @@ __all__ = [
     "DeadLetters",
     "DeleteMessages",
     "DeleteObjects",
+    "DeliveredAgain",
     "Drained",
     "FileSink",
     "GiveUp",
@@ -88,6 +92,7 @@ __all__ = [
     "ShowMessages",
     "build_archive",
     "count_completed",
+    "deliver_again",
     "drain",
     "partition_application",
     "read_completed",

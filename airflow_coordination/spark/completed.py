@@ -142,14 +142,25 @@ def read_completed(
         scans = scans_of(manifests)
         if not scans and schema is None:
             raise _nothing(opened_store, source, dataset, partition_prefix, bool(manifests))
-    if not allow_lossy:
+    return rows_in(spark, manifests, scans, schema, lossy=allow_lossy)
+
+
+def rows_in(spark: Any, manifests: Sequence[Manifest], scans: Sequence[FileScan], schema: Any, *, lossy: bool) -> Any:
+    """Return the rows of the files of manifests, which were compared with what was published.
+
+    :param scans: that read these files.
+    :param schema: whose columns are there in any case; ``None`` where there is a scan.
+    :param lossy: as ``allow_lossy`` of :func:`read_completed`.
+    :raises OutputError: as there.
+    """
+    if not lossy:
         check_types(manifests)
     prepare(spark, manifests)
     partitioned_by = partition_types(manifests, spark.conf.get("spark.sql.session.timeZone"))
     frames = [] if schema is None else [spark.createDataFrame([], schema)]
     with capped_listing(spark):
         frames += [_read(spark, scan, partitioned_by, manifests) for scan in scans]
-    return united(frames, lossy=allow_lossy, refused=partial(_not_united, [None, *scans][-len(frames) :]))
+    return united(frames, lossy=lossy, refused=partial(_not_united, [None, *scans][-len(frames) :]))
 
 
 def count_completed(

@@ -35,7 +35,7 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import Created
 from airflow_coordination.spark.reports import Report
 from airflow_coordination.systems.objects.storage import usable_root
-from airflow_coordination.systems.sink import Sink
+from airflow_coordination.systems.sink import Sink, SinkTask
 from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.blocks import Block, Mode
@@ -365,12 +365,42 @@ class PartitionLease:
         :raises OutputError: when a block or the dead letters cannot be written.
         :raises PartitionNotOwnedError: when the lease was lost: stop.
         """
+        return self.deliver_as(
+            sink_task(self.partition, self.fence, self._coordinator.store.store_id, key),
+            records,
+            sinks,
+            drop=drop,
+            dead_letters=dead_letters,
+            absorbs=absorbs,
+            check_keys=check_keys,
+            acknowledgment_timeout=acknowledgment_timeout,
+            on_negative=on_negative,
+        )
+
+    def deliver_as(
+        self,
+        task: SinkTask,
+        records: Any,
+        sinks: Mapping[str, Publish | Sink],
+        *,
+        drop: Mapping[str, str] | None = None,
+        dead_letters: DeadLetters | DataPrepperDeadLetters | None = None,
+        absorbs: Any = None,
+        check_keys: bool | None = None,
+        acknowledgment_timeout: timedelta | None = None,
+        on_negative: OnNegative | None = None,
+    ) -> Acknowledgment:
+        """Deliver as :meth:`deliver` does, in the name of a tenure that sinks are told: this one's, mostly.
+
+        What is counted and published is this tenure's all the same.
+
+        :param task: whose name, and the column that identifies a record.
+        """
         settings = self._coordinator.settings
         ending = way_out(settings.on_negative if on_negative is None else on_negative)
         timeout = settings.acknowledgment_timeout if acknowledgment_timeout is None else acknowledgment_timeout
         self.check_held()
-        routing = Routing(records, key, sinks, drop or {}, dead_letters)
-        task = sink_task(self.partition, self.fence, self._coordinator.store.store_id, key)
+        routing = Routing(records, task.key, sinks, drop or {}, dead_letters)
         delivery = Delivery(self, task, routing, timeout, check_keys, absorbs)
         return self.deliveries.made(delivery, ending, self._coordinator)
 

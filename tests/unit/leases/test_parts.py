@@ -74,7 +74,7 @@ def test_no_part_is_given_the_coordinator(flights):
 
 def test_a_supplier_sees_what_its_view_says_and_no_more():
     asked = {name for base in SourceView.__mro__[:-1] for name in vars(base) if not name.startswith("_")}
-    assert public(View) == asked == {"partition", "partitions", "delete", "count"}
+    assert public(View) == asked == {"store", "identifier", "partition", "partitions", "delete", "count"}
 
 
 def test_a_class_that_keeps_leases_alive_in_its_own_way_does_so_for_the_supplier():

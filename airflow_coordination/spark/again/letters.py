@@ -1,0 +1,90 @@
+"""The dead letters of one set as records: as they were when a sink refused them, each once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final
+
+from airflow_coordination.delivery.again.letters import Letters
+from airflow_coordination.delivery.dead_letters import COLUMNS
+from airflow_coordination.outputs.attempts import check_published, told_by_footers
+from airflow_coordination.outputs.published import follow, overlays_of, starts_of
+from airflow_coordination.planning.view.showing import dataset_of
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.spark.completed import rows_in
+from airflow_coordination.spark.file_scans import scans_of
+
+_SCHEMA: Final = ", ".join(f"`{name}` string" for name in COLUMNS)
+_NO_COLUMN: Final = "__again_no_column"
+"""A name that no column has: a record's own column of malformed text is read as any other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Records that were set aside under one fence, and that the same sinks have refused.
+
+    :param fence: as text.
+    :param sinks: their names.
+    :param number: how many records.
+    """
+
+    fence: str
+    sinks: tuple[str, ...]
+    number: int
+
+
+class SetAside:
+    """The records of one set.
+
+    :param frame: one row for each of them, with its fence, its ``sinks`` and the ``record`` as JSON.
+    """
+
+    def __init__(self, frame: Any) -> None:
+        self._frame = frame
+
+    def groups(self) -> list[Group]:
+        """Return what they are to be delivered in, in an order that stays."""
+        rows = self._frame.groupBy("fence", "sinks").count().collect()
+        found = [Group(row["fence"], tuple(row["sinks"]), row["count"]) for row in rows]
+        return sorted(found, key=lambda each: (each.fence, each.sinks))
+
+    def records(self, group: Group, schema: Any) -> Any:
+        """Return the records of a group with the columns of ``schema``. One that does not fit is an error of Spark's.
+
+        :param schema: as ``spark.read.schema`` takes it.
+        """
+        from pyspark.sql import functions as fn
+
+        sinks = fn.array(*map(fn.lit, group.sinks))
+        rows = self._frame.where((fn.col("fence") == group.fence) & (fn.col("sinks") == sinks))
+        options = {"mode": "FAILFAST", "columnNameOfCorruptRecord": _NO_COLUMN}
+        return rows.select(fn.from_json("record", schema, options).alias("one")).select("one.*")
+
+
+@contextmanager
+def set_aside(spark: Any, store: PartitionStore, letters: Letters) -> Iterator[SetAside]:
+    """Give the records of a set, kept by Spark meanwhile.
+
+    :raises OutputError: when a file of them is missing or was changed.
+    """
+    head = letters.head
+    manifests = follow(starts_of([head]), overlays_of(store, head.source, dataset_of(head)))
+    check_published(manifests, rows=False)
+    manifests = told_by_footers(manifests)
+    frame = _each_once(rows_in(spark, manifests, scans_of(manifests), _SCHEMA, lossy=True)).persist()
+    try:
+        yield SetAside(frame)
+    finally:
+        frame.unpersist()
+
+
+def _each_once(letters: Any) -> Any:
+    """Return one row for each record. What two sinks have refused are two letters; two records may be equal, too."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as fn
+
+    same = ("fence", "key", "record")
+    numbered = letters.withColumn("number", fn.row_number().over(Window.partitionBy(*same, "sink").orderBy("at")))
+    return numbered.groupBy(*same, "number").agg(fn.array_sort(fn.collect_set("sink")).alias("sinks"))
