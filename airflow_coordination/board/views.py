@@ -26,6 +26,7 @@ from airflow_coordination.board.models import (
 )
 from airflow_coordination.board.showing.notes import branch_note, why_unseen
 from airflow_coordination.board.visibility import VisibleSource
+from airflow_coordination.delivery.again.balance import lines_beside
 from airflow_coordination.leases.explaining.explanation import Explanation
 from airflow_coordination.leases.explaining.facts import MOST_HEADS
 from airflow_coordination.leases.explaining.wording import UNREADABLE, records_told
@@ -43,6 +44,7 @@ from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.accounting import Accounting
 from airflow_coordination.values.fence import Owner
+from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import split_dataset, split_source
 
 _PARENTS: Final = 3
@@ -221,7 +223,7 @@ def partition_view(
         updated_at=found.updated_at,
         events=[_event_view(event) for event in happened.events],
         heads=[_head_view(head, view, heads) for head in heads],
-        accounting=_counted(found),
+        accounting=_counted(store, found),
         parents=_parents(store, found, now),
         children=[_relative(each, now, found.key in each.waits_for) for each in children[:MOST_CHILDREN]],
         all_children=len(children) <= MOST_CHILDREN,
@@ -257,10 +259,16 @@ def _head_view(head: HeadRecord, view: View, heads: Sequence[HeadRecord]) -> Hea
     )
 
 
-def _counted(partition: Partition) -> list[CountView]:
+def _counted(store: PartitionStore, partition: Partition) -> list[CountView]:
+    """Return the counts of a partition, and behind them what became of its dead letters."""
+    unreadable = CountView(count=UNREADABLE, sink=None, records=None)
     if records_told(partition) == UNREADABLE:
-        return [CountView(count=UNREADABLE, sink=None, records=None)]
-    return count_views(partition.accounting) if partition.accounting else []
+        return [unreadable]
+    counts = count_views(partition.accounting) if partition.accounting else []
+    try:
+        return [*counts, *(CountView(**asdict(line)) for line in lines_beside(store, partition))]
+    except InvalidInputError:  # of a partition that delivers them again
+        return [*counts, unreadable]
 
 
 def count_views(counted: Accounting) -> list[CountView]:

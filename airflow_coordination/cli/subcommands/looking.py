@@ -13,7 +13,7 @@ from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.selection import filter_of
 from airflow_coordination.cli.task_log import last_task_log, last_task_logs, task_log
-from airflow_coordination.delivery.again.balance import balance_of
+from airflow_coordination.delivery.again.balance import lines_beside
 from airflow_coordination.duties.follow_ups import told
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.explanation import Reason
@@ -234,16 +234,16 @@ def print_accounting(context: CommandContext, args: Namespace) -> None:
         remedy = "Leave the key out: show says it of one partition"
         raise InvalidInputError("--dataset", args.dataset, "is of all partitions", remedy)
     coordinator = context.coordinator(args.source, args.partition_prefix)
-    balance = None
+    beside: list[Line] = []
     if args.key is None:
         found = _of_a_source(context, coordinator, args)
     elif (partition := coordinator.partition(args.key)) is not None:
         found = of_partitions([partition])
-        balance = balance_of(context.store, partition)
+        beside = lines_beside(context.store, partition)
     else:
         raise PartitionNotFoundError(args.key, args.source)
-    of_letters = [asdict(line) for line in balance.lines()] if balance else []
-    print_rows([*rows(found), *of_letters] if found.partitions else [], args.output)
+    counts = rows(found) if found.partitions else []
+    print_rows([*counts, *map(asdict, beside)], args.output)
     if not found.partitions and args.dataset is not None:
         say(f"Nothing published in dataset {args.dataset!a} was counted: see lease.deliver.")
     elif not found.partitions:

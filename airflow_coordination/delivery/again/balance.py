@@ -59,6 +59,22 @@ class Balance:
             yield Line("void: delivered again before the dead letters were replaced", None, self.void)
 
 
+def lines_beside(store: PartitionStore, partition: Partition) -> list[Line]:
+    """Return what belongs behind the counts of a partition: the balance of its dead letters, or that its work is void.
+
+    :raises InvalidInputError: when the counts of a partition are corrupt.
+    """
+    work = AgainWork.of_payload(partition.payload)
+    if work is None:
+        balance = balance_of(store, partition)
+        return [] if balance is None else list(balance.lines())
+    rounds = Rounds(store, split_source(partition.source)[0], work.source, work.dataset)
+    if rounds.identifier != partition.source or any(each.work == work for each in rounds.of(work.partition)):
+        return []
+    counts = partition.accounting
+    return [Line("void: the dead letters were replaced", None, 0 if counts is None else counts.read)]
+
+
 def balance_of(store: PartitionStore, partition: Partition) -> Balance | None:
     """Return the balance of a partition's dead letters, ``None`` where none of them are anybody's work.
 
@@ -66,6 +82,8 @@ def balance_of(store: PartitionStore, partition: Partition) -> Balance | None:
 
     :raises InvalidInputError: when the counts of one of these partitions are corrupt.
     """
+    if partition.accounting is None:
+        return None
     prefix, source, _ = split_source(partition.source)
     try:
         beside = compose_source(again_source(source), prefix, "PARTITION")
