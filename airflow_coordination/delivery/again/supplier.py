@@ -13,7 +13,7 @@ from airflow_coordination.leases.supply import SourceView, Supplied
 from airflow_coordination.outputs.heads.showing import shown_pages, steadily
 from airflow_coordination.planning.view.showing import interval_of_head
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.partition import PartitionIdentifier
+from airflow_coordination.protocol.partition import Checkpoint, PartitionIdentifier
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.left_out import LeftOut
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
@@ -50,6 +50,8 @@ class DeadLettersAgain:
                     new = _partition(letters)
                 if new is not None:
                     yield new
+        if left.work:
+            yield Checkpoint(state)  # so that those before are created
         left.finish(_REMEDY)
 
     def _heads(self, view: SourceView, original: str) -> list[HeadRecord]:

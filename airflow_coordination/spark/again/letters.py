@@ -17,6 +17,8 @@ from airflow_coordination.spark.completed import rows_in
 from airflow_coordination.spark.file_scans import scans_of
 
 _SCHEMA: Final = ", ".join(f"`{name}` string" for name in COLUMNS)
+_AT_ONCE: Final = 10_000
+"""So many records are delivered by one task of Spark: a shuffle alone would make 200 of however few there are."""
 _NO_COLUMN: Final = "__again_no_column"
 """A name that no column has: a record's own column of malformed text is read as any other."""
 
@@ -73,7 +75,8 @@ def set_aside(spark: Any, store: PartitionStore, letters: Letters) -> Iterator[S
     manifests = follow(starts_of([head]), overlays_of(store, head.source, dataset_of(head)))
     check_published(manifests, rows=False)
     manifests = told_by_footers(manifests)
-    frame = _each_once(rows_in(spark, manifests, scans_of(manifests), _SCHEMA, lossy=True)).persist()
+    letters_read = rows_in(spark, manifests, scans_of(manifests), _SCHEMA, lossy=True)
+    frame = _each_once(letters_read).coalesce(1 + head.rows // _AT_ONCE).persist()
     try:
         yield SetAside(frame)
     finally:

@@ -10,6 +10,7 @@ import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.protocol.remedies import AIRFLOW, command
+from airflow_coordination.sources import dead_letters_again
 from airflow_coordination.testing.conformance.creation import HOSTILE_KEYS
 from airflow_coordination.values.accounting import Accounting, Accounts, SinkCounts
 from airflow_coordination.values.blocks import Block
@@ -166,6 +167,31 @@ def test_s26_what_became_of_a_partitions_records_is_shown(flights, get):
         ("dead-lettered", "search", 0),
         ("failed", "search", 0),
     ]
+
+
+def test_s13_the_balance_of_dead_letters_stands_behind_the_counts(flights, get, monkeypatch):
+    counted = Accounting(read=3, delivered_everywhere=1, dead_lettered=2, sinks={"search": SinkCounts(3, 1, 2)})
+    letters = Block("dead_letters", "/out/d", "d" * 64, 2, 20)
+    flights.complete(flights.acquire_partition("a-secret-key"), [letters], counted=counted)
+    again = SourceCoordinator(
+        flights.store, source="flights-again", owner="me", partition_prefix=flights.partition_prefix
+    )
+    again.run_supplier(dead_letters_again("flights"))
+    again.complete(again.get_next_partition(), counted=Accounting(read=2, delivered_everywhere=1, dead_lettered=1))
+    shown = get("partition", key="a-secret-key").json()["accounting"]
+    assert [(one["count"], one["records"]) for one in shown][-3:] == [
+        ("dead letters: delivered again", 1),
+        ("dead letters: unrouted", 0),
+        ("dead letters: still set aside", 1),
+    ]
+    key = again.partitions()[0].key
+    with monkeypatch.context() as patch:
+        broken = property(lambda self: f'{{"generation":"{self.generation}","over":0,"counts":{{"read":"many"}}}}')
+        patch.setattr(Accounts, "text", broken)
+        again.people.reset(key, by="me", why="once more")
+        again.complete(again.acquire_partition(key), counted=Accounting(read=1, unrouted=1))
+    shown = get("partition", key="a-secret-key").json()["accounting"]
+    assert (shown[0]["count"], shown[-1]["count"]) == ("read", "corrupt in the store")
 
 
 def test_counts_that_are_corrupt_hide_nothing_else_of_a_partition(flights, get, monkeypatch):

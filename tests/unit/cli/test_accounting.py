@@ -3,7 +3,10 @@
 import json
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.sources import dead_letters_again
 from airflow_coordination.values.accounting import Accounting, SinkCounts
 from airflow_coordination.values.blocks import Block
 
@@ -113,3 +116,27 @@ def test_x11_the_history_has_the_counts_of_each_tenure(flights, cli):
     flights.fail(lease, "boom")
     _, out, _ = cli("history", "flights", "2013-01", "-o", "json")
     assert [row["records"] for row in json.loads(out)] == [None, None, IN_SHORT]
+
+
+def test_s13_the_balance_of_dead_letters_stands_behind_the_counts(flights, cli):
+    """S13: read is delivered, or delivered again, or set aside still."""
+    block = Block("dead_letters", "/out/d", "d" * 64, 1)
+    flights.complete(flights.acquire_partition("2013-01"), [block], counted=COUNTED)
+    again = SourceCoordinator(flights.store, source="flights-again", owner="me")
+    again.run_supplier(dead_letters_again("flights"))
+    before = {row["count"]: row["records"] for row in printed(cli, "flights", "2013-01") if row["sink"] is None}
+    assert before["dead letters: still set aside"] == 1
+    again.complete(again.get_next_partition(), counted=Accounting(read=1, delivered_everywhere=1))
+    after = {row["count"]: row["records"] for row in printed(cli, "flights", "2013-01") if row["sink"] is None}
+    assert (after["dead-lettered"], after["dead letters: delivered again"]) == (1, 1)
+    assert after["dead letters: still set aside"] == 0
+    flights.people.reset("2013-01", by="me", why="mended")
+    flights.complete(flights.acquire_partition("2013-01"), [replace(block, digest="e" * 64)], counted=COUNTED)
+    void = printed(cli, "flights-again", again.partitions()[0].key)
+    assert {"count": "void: the dead letters were replaced", "sink": None, "records": 1} in void
+
+
+def printed(cli, *words):
+    code, out, err = cli("accounting", *words, "-o", "json")
+    assert (code, err) == (0, "")
+    return json.loads(out)
