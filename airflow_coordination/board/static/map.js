@@ -2,7 +2,7 @@
 // and where in the keys what is, as bars of about as many keys each, which lead to exactly those.
 
 import { read, useLive } from "./api.js";
-import { Empty, Key, Problem, To, at, h, visible } from "./parts.js";
+import { Empty, Key, Problem, To, When, at, h, visible } from "./parts.js";
 import { DRAWN, PATTERNS, WORDS, Word, colourOf, paletteOf, whole, wordOf } from "./states.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
@@ -78,10 +78,10 @@ const STEPS = Object.assign(Object.create(null), { ArrowLeft: -1, ArrowRight: 1 
 
 /** Where in the keys what is; on a store that does not count it, why not. One bar is in the order of Tab, arrows lead to the others. */
 export function KeyRanges({ here, first: chosen }) {
-  const { data, error } = useLive("ranges", here, () => PACE);
+  const { data, error, now } = useLive("ranges", here, () => PACE);
   const [current, setCurrent] = useState(0);
   const bars = useRef(/** @type {any} */ (null));
-  const { ranges, said } = data ?? {};
+  const { ranges, said, counted_at: counted } = data ?? {};
   const move = (event) => {
     const next = current + (STEPS[event.key] ?? 0);
     if (!STEPS[event.key] || !ranges[next]) return;
@@ -91,7 +91,7 @@ export function KeyRanges({ here, first: chosen }) {
   };
   return h(Box, { as: "section", "aria-label": "Where in the keys", minHeight: "110px" },
     h(HStack, { justify: "space-between", wrap: "wrap", mb: 1 }, h(Heading, { size: "xs" }, "Where in the keys"),
-      h(Text, { as: "span", color: "fg.muted", fontSize: "xs" }, ranges?.length > 0 && `a bar is ${about(whole(ranges[0].counts))} in their order; a click lists what is there · `,
+      h(Text, { as: "span", color: "fg.muted", fontSize: "xs" }, ranges?.length > 0 && `a bar is ${about(whole(ranges[0].counts))} in their order; a click lists what is there · `, counted && ["counted ", h(When, { key: "counted", at: counted, now }), " · "],
         h(To, { to: at({ ...here, view: "map" }) }, "each partition as a tile"))),
     error && h(Problem, { login: error.login }, error.message),
     ranges && h(Box, { ref: bars, role: "group", "aria-label": `${ranges.length} ranges of keys`, onKeyDown: move, display: "flex", gap: "1px", height: "60px" },

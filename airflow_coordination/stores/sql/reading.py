@@ -37,11 +37,10 @@ from airflow_coordination.stores.sql.columns import (
 )
 from airflow_coordination.stores.sql.database import Database, Rows
 from airflow_coordination.stores.sql.schema import read_facts
-from airflow_coordination.stores.sql.statements import acquire, create, ended, read, writes
+from airflow_coordination.stores.sql.statements import acquire, create, ended, ranges, read, writes
 from airflow_coordination.stores.sql.statements import chunks as sums
 from airflow_coordination.stores.sql.statements import documents as kept
 from airflow_coordination.stores.sql.statements.dialect import Statement
-from airflow_coordination.stores.sql.statements.ranges import key_ranges, key_ranges_of, parked_before
 from airflow_coordination.values.accounting import AddedUp, added_up
 from airflow_coordination.values.in_bulk import unsearched
 from airflow_coordination.values.status import PartitionStatus
@@ -184,14 +183,15 @@ class SqlReading(ABC):
 
     def key_ranges(self, source: str, number: int) -> KeyRanges:
         """Return how many partitions of what are where in the keys."""
-        whole = sum(self.counts(source).values())
-        parameters = {"source": source, "ranges": number, "number": max(1, whole), **self.not_used_up(source)}
-        rows = self.ask(Call("count ranges of keys", writes=False), key_ranges, parameters)
-        return key_ranges_of(rows, number)
+        call, whole = Call("count ranges of keys", writes=False), sum(self.counts(source).values())
+        keys = self.ask(call, ranges.sampled, {"source": source, "skipped": ranges.every(whole, number) - 1})
+        ends = ranges.ends_of((key for [key] in keys), number)
+        parameters = {"source": source, "bounds": ranges.bounds_of(ends), **self.not_used_up(source)}
+        return ranges.key_ranges_of(self.ask(call, ranges.key_ranges, parameters), ends)
 
     def parked_before(self, source: str, key: str) -> str | None:
         """Return the key of the last parked partition below another one."""
-        call, statement = Call("look for what is parked", key, writes=False), self.statement(parked_before)
+        call, statement = Call("look for what is parked", key, writes=False), self.statement(ranges.parked_before)
         [[found]] = self.execute(call, statement, {"source": source, "key": key})
         return None if found is None else str(found)
 

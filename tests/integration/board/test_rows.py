@@ -26,6 +26,7 @@ from tests.integration.stores.filling import SOURCE, fill
 pytestmark = pytest.mark.slow
 NUMBER = 50_000
 HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
+CHILDREN = "children|PARTITION"
 _READ = """SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables
     WHERE relname IN ('coordination_partitions', 'coordination_history', 'coordination_heads', 'coordination_chunks',
         'coordination_documents', 'coordination_ended', 'coordination_audit')"""
@@ -63,6 +64,11 @@ _AUDIT = """INSERT INTO coordination_audit (source_identifier, source_partition_
     FROM coordination_partitions WHERE ordinal < 20000 ORDER BY ordinal"""
 """Much of it was done to 2,500 at once."""
 _IN_BRANCH = """UPDATE coordination_partitions SET branch = 1 WHERE source_partition_key < 'k000000101'"""
+_BLOCKED = """INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status,
+        ordinal, position, token, nonce, last_op, created_at, updated_at, create_op, generation, parents, waits_for)
+    SELECT 'children|PARTITION', 'k' || lpad(n::text, 9, '0'), CASE WHEN n % 20 = 0 THEN 'CLOSED' ELSE 'UNASSIGNED' END,
+        n, n, 0, '', md5('o'), 1, 1, md5('c'), md5('g'), '["p"]', '["p"]' FROM generate_series(1, 5000) AS n"""
+"""What waits for a parent, of which somebody has parked some."""
 _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
     AND application_name = 'airflow-coordination'"""
 
@@ -94,11 +100,13 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
             connection.execute("VACUUM (ANALYZE) coordination_audit")
             connection.execute(_HEADS)
             connection.execute(_IN_BRANCH)
+            connection.execute(_BLOCKED)
             connection.execute("VACUUM (ANALYZE) coordination_partitions")
             connection.execute("VACUUM (ANALYZE) coordination_heads")
         store = open_store(url)
         filled = SourceCoordinator(store, SOURCE, "somebody")
         filled.supplying.register_dag(OPEN_DAG)
+        SourceCoordinator(store, "children", "somebody").supplying.register_dag(OPEN_DAG)
         filled.looking.chunks.put(_MONTHS)
         filled.documents.change_view(_a_branch_and_much_that_is_hidden, "ana", "late rows")
         store.close()
@@ -139,6 +147,8 @@ GETS = {
     "partitions?from": {"from": "k000025000", "to": "k000026000", "limit": 1000},
     "partitions?from&status": {"from": "k000025000", "to": "k000026000", "status": "parked", "limit": 1000},
     "ranges": {},
+    "ranges?blocked": {"source": CHILDREN},
+    "source?blocked": {"source": CHILDREN},
     "partitions?error": {"error": "no such error", "limit": 1000},
     "partitions?owner": {"owner": "nobody", "limit": 1000},
     "map": {},
@@ -174,6 +184,18 @@ def test_a_look_reads_few_rows(client: TestClient, token, rows, asked):
     read = rows() - before
     print(f"{read:6} rows read: {asked}")
     assert read <= ROWS
+
+
+def test_what_is_blocked_is_counted_in_indexes_however_many_there_are(client: TestClient, token, rows):
+    client.headers["Authorization"] = f"Bearer {token('viewer', [])}"
+    before = rows()
+    ranges: list[dict[str, dict[str, int]]] = []
+    while not ranges:
+        ranges = client.get("/api/v1/ranges", params={**HERE, "source": CHILDREN}).json()["ranges"] or []
+    assert sum(each["counts"]["blocked"] for each in ranges) == 4_750
+    assert sum(each["counts"]["parked"] for each in ranges) == 250
+    assert sum(sum(each["counts"].values()) for each in ranges) == 5_000
+    assert rows() - before <= ROWS
 
 
 @pytest.mark.parametrize("asked", FILTERS)

@@ -98,6 +98,18 @@ def _in(status: PartitionStatus) -> str:
     return _count(_moving(status))
 
 
+def blocked(inside: str = "") -> str:
+    """Return the number of what waits for parents, from two indexes.
+
+    What somebody has parked or finished meanwhile waits, too, and is not blocked: it is in the first index alone.
+
+    :param inside: which keys are meant.
+    """
+    free = f"{MOVING} AND source_partition_status = 'UNASSIGNED'"
+    return _count(f"""AND {BLOCKED} {inside} AND source_partition_key IN (SELECT source_partition_key FROM {PARTITIONS}
+        WHERE source_identifier = :source AND {free} {inside})""")
+
+
 def counts() -> str:
     """Return how many partitions are in each status, from the indexes alone: one range each, two for CLOSED."""
     also = {PartitionStatus.CLOSED: f" + {_PARKED}"}
@@ -144,7 +156,7 @@ def outlook(dialect: Dialect) -> str:
     return f"""WITH numbers AS MATERIALIZED (SELECT
             {_in(PartitionStatus.UNASSIGNED)} AS unassigned, {_in(PartitionStatus.ASSIGNED)} AS assigned,
             {_in(PartitionStatus.CLOSED)} AS closed, {_in(PartitionStatus.COMPLETED)} AS completed,
-            {_PARKED} AS parked, {_count(f"AND {BLOCKED} AND source_partition_status = 'UNASSIGNED'")} AS blocked,
+            {_PARKED} AS parked, {blocked()} AS blocked,
             {_count(f"AND timed = {Timed.DELAYED:d}")} AS delayed,
             {_count(f"AND timed = {Timed.DELAYED:d} {due}")} AS due_delayed,
             {_count(f"AND timed = {Timed.CLOSED:d} {due}")} AS due_closed,
