@@ -29,7 +29,7 @@ CHANGES = ROOT / "CHANGELOG.md"
 PROGRAMS = ("make", "python -m", "airflow", "pip install", "uv pip install", "scripts/")
 BEGINS = re.compile(rf"(?:\.venv/bin/)?(?:python )?({'|'.join(map(re.escape, PROGRAMS))})")
 INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-OURS = ("airflow_coordination", "benchmarks", "tests")
+OURS = ("airflow_coordination", "benchmarks", "scripts", "tests")
 ELSEWHERE = re.compile(r"airflow( coordination|[._\d-]| name)|python -m airflow_coordination( |$)")
 """What begins as a program, and is another one, or a name."""
 PLACEHOLDER = re.compile(r"[A-Z]{2,}|…|<.*>")
