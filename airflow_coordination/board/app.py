@@ -30,7 +30,7 @@ from airflow_coordination.board.action_models import (
 )
 from airflow_coordination.board.charts.ended import ended_page
 from airflow_coordination.board.dataset_models import DatasetPage, DatasetsPage
-from airflow_coordination.board.deeds import deeds_page
+from airflow_coordination.board.deeds import Asked, deeds_page
 from airflow_coordination.board.detail import detail
 from airflow_coordination.board.duties import acting as of_duties
 from airflow_coordination.board.duties import reading as duties_of
@@ -191,9 +191,11 @@ def audit(
     since: Annotated[AwareDatetime | None, Query(description="Only what was done since, with a time zone")] = None,
     after: Annotated[str, Query(description="As the page before said")] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
+    became: Annotated[bool, Query(description="Also what became of it: 100 partitions are read for that")] = False,
 ) -> DeedsPage:
     """Return what people did, the newest first; what somebody did to many partitions at once is one line."""
-    return _timed(response, deeds_page(user, store, source or None, by or None, since, after, limit))
+    asked = Asked(by or None, since, after, limit, became)
+    return _timed(response, deeds_page(user, store, source or None, asked))
 
 
 @routes.get(f"{API}/datasets")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from airflow_coordination.board.models import DeedsPage, DeedView
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.stores import connections, opened
 from airflow_coordination.board.visibility import NotVisibleError, open_visible, visible_sources
+from airflow_coordination.monitoring.became import became, spoken
 from airflow_coordination.monitoring.deeds import Deed, deeds, newest, page
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import AUDITED, PartitionStore
@@ -25,34 +26,48 @@ LINES: Final = 45
 """The newest lines that are read of each of them: 1,800 in all."""
 
 
-def deeds_page(
-    user: BaseUser, connection: str, source: str | None, by: str | None, since: datetime | None, after: str, limit: int
-) -> Read[DeedsPage]:
-    """Return what people did, the newest first.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which of it is asked for.
 
-    :param source: a stored identifier; ``None`` = all that the user sees.
     :param by: only what this person did.
     :param since: only what was done from this moment on, by the store's clock.
     :param after: as the page before said; empty for the first one.
     :param limit: so many are returned.
+    :param became: also what became of each.
+    """
+
+    by: str | None
+    since: datetime | None
+    after: str
+    limit: int
+    became: bool
+
+
+def deeds_page(user: BaseUser, connection: str, source: str | None, asked: Asked) -> Read[DeedsPage]:
+    """Return what people did, the newest first.
+
+    :param source: a stored identifier; ``None`` = all that the user sees.
     :raises NotVisibleError: when the user does not see such a store or source.
     :raises StoreDoesNotAnswerError: when the store does not answer.
     :raises InvalidInputError: when no page can have said ``after``.
     """
     if source is not None:
         with open_visible(user, connection, source) as (store, _):
-            lines = _before(store, source, after)
-            found, more = page(source, lines, more=len(lines) == AUDITED, limit=limit, by=by, since=since)
-            typed = remedies.about(remedies.shell_of(store), "audit", source)
-            told = DeedsPage(
-                deeds=_viewed(found), after=more, sources=1, all_sources=True, lines=len(lines), typed=typed
+            lines, full = _before(store, source, asked.after), AUDITED
+            found, more = page(
+                source, lines, more=len(lines) == full, limit=asked.limit, by=asked.by, since=asked.since
             )
-            return Read(told, store.now())
+            typed = remedies.about(remedies.shell_of(store), "audit", source)
+            told, now = _viewed(store, found, asked), store.now()
+            return Read(
+                DeedsPage(deeds=told, after=more, sources=1, all_sources=True, lines=len(lines), typed=typed), now
+            )
     if connection not in connections():
         raise NotVisibleError
     with opened(connection) as store:
         seen = [each.identifier for each in visible_sources(user, store)]
-        return Read(_of_all(store, seen, by, since, _left_out(after), limit), store.now())
+        return Read(_of_all(store, seen, asked), store.now())
 
 
 def _before(store: PartitionStore, source: str, after: str) -> Sequence[Mapping[str, Any]]:
@@ -81,16 +96,16 @@ def _not_said(after: str) -> InvalidInputError:
     return InvalidInputError("after", after, "is nothing that a page has said", "Leave it out, for the first page")
 
 
-def _of_all(
-    store: PartitionStore, seen: list[str], by: str | None, since: datetime | None, after: int, limit: int
-) -> DeedsPage:
+def _of_all(store: PartitionStore, seen: list[str], asked: Asked) -> DeedsPage:
     """Return what was done in all sources; it ends with the newest lines of each, which pages do not lead behind."""
+    after, by, since = _left_out(asked.after), asked.by, asked.since
     found = [deed for source in seen[:SOURCES] for deed in deeds(source, newest(store, source, LINES))]
     meant = [each for each in found if by in (None, each.by) and (since is None or each.at >= since)]
     meant.sort(key=lambda deed: deed.at, reverse=True)
+    end = after + asked.limit
     return DeedsPage(
-        deeds=_viewed(meant[after : after + limit]),
-        after=str(after + limit) if len(meant) > after + limit else None,
+        deeds=_viewed(store, meant[after:end], asked),
+        after=str(end) if len(meant) > end else None,
         sources=min(len(seen), SOURCES),
         all_sources=len(seen) <= SOURCES,
         lines=LINES,
@@ -98,6 +113,21 @@ def _of_all(
     )
 
 
-def _viewed(found: list[Deed]) -> list[DeedView]:
-    said = ({**asdict(each), "keys": list(each.keys), "name": split_source(each.source)[1]} for each in found)
-    return [DeedView.model_validate(each) for each in said]
+def _viewed(store: PartitionStore, found: list[Deed], asked: Asked) -> list[DeedView]:
+    told = became(store, found, store.now()) if asked.became else len(found) * [None]
+    return [_view(deed, spoken(deed, said) if said else None) for deed, said in zip(found, told, strict=True)]
+
+
+def _view(deed: Deed, said: str | None) -> DeedView:
+    return DeedView(
+        source=deed.source,
+        name=split_source(deed.source)[1],
+        since=deed.since,
+        at=deed.at,
+        by=deed.by,
+        action=deed.action,
+        why=deed.why,
+        keys=list(deed.keys),
+        number=deed.number,
+        became=said,
+    )

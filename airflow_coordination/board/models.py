@@ -133,7 +133,10 @@ class Overview(BaseModel):
 
 
 class DeedView(BaseModel):
-    """What somebody did: :class:`~airflow_coordination.monitoring.deeds.Deed`; ``name`` is the source's."""
+    """What somebody did: :class:`~airflow_coordination.monitoring.deeds.Deed`; ``name`` is the source's.
+
+    ``became`` is what became of it, where that was asked for and can be told.
+    """
 
     source: str
     name: str
@@ -144,6 +147,7 @@ class DeedView(BaseModel):
     why: str
     keys: list[str]
     number: int
+    became: str | None = None
 
 
 class DeedsPage(BaseModel):

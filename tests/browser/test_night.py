@@ -179,7 +179,12 @@ def test_10_who_did_what_tonight(clicks: Clicks, ask: Asks) -> None:
     ):
         expect(done.get_by_role("listitem").filter(has_text=re.compile(said, re.DOTALL))).to_have_count(1)
     clicks.on(done.get_by_role("link", name="All of it"))
-    expect(clicks.page.get_by_role("row").filter(has_text="the rates are wrong")).to_have_count(1)
+    pause = clicks.page.get_by_role("row").filter(has_text="the rates are wrong")
+    expect(pause).to_have_count(1)
+    expect(clicks.page.get_by_role("columnheader", name="What became of it")).to_be_visible()
+    expect(pause.get_by_role("cell").last).to_have_text("still paused")
+    reset = clicks.page.get_by_role("row").filter(has_text="yesterday's rates")
+    expect(reset.get_by_role("cell").last).to_have_text("3 not taken yet")
     keep(clicks.page, "night-audit")
     told = [(row["by"], row["action"], row["partitions"], row["source"]) for row in ask("audit")]
     assert told == [("carla", "pause", None, "invoices"), ("ana", "reset", 3, "events")]

@@ -34,13 +34,14 @@ const Lease = ({ expires_at, expired, late, now }) => (!expires_at ? "has no end
   : h(Text, { as: "span", color: expired ? "fg.error" : late ? "fg.warning" : undefined }, expired ? "ended " : late ? "in grace until " : "ends ", h(When, { at: expires_at, now })));
 
 export const DEEDS = 30_000; // milliseconds between two looks at what people did
+const TOLD = 50; // of them on their own page, each with what became of it
 const SHOWN = 5; // of them on a page that is about something else
 
 /** What people did: of a source, or of all sources of a store that one sees; what was done to many at once is one line. */
 export function Deeds({ place }) {
   const { store, source, by, after } = place;
   const here = { store, source, view: "audit" };
-  return h(Read, useLive("audit", { store, source, by, after }, () => DEEDS), (page, { now }) => h(Stack, { gap: 2 },
+  return h(Read, useLive("audit", { store, source, by, after, limit: TOLD, became: true }, () => DEEDS), (page, { now }) => h(Stack, { gap: 2 },
     by && h(Text, { fontSize: "sm" }, "Only what ", visible(by), " did. ", h(To, { to: at(here) }, "Everybody")),
     page.deeds.length > 0 ? h(Done, { deeds: page.deeds, store, source, now }) : h(Empty, null, page.after || after ? "None of it in these lines of the audit." : "Nobody has done anything here yet that the audit knows of."),
     h(HStack, null, after && h(To, { to: at({ ...here, by }) }, "Newest"), page.after && h(To, { to: at({ ...here, by, after: page.after }) }, "Before that")),
@@ -66,9 +67,9 @@ const Lines = ({ deeds, store, source, now }) => h(Box, { as: "ul", listStyle: "
   h(Text, { as: "span", color: "fg.muted" }, ` “${visible(one.why)}”`))));
 
 /** Who, what, to how many of which source, why, and when. */
-const Done = ({ deeds, store, source, now }) => h(Rows, { label: "What people did, in lines", heads: ["When", "Who", "What", ...(source ? [] : ["Source"]), "Why"],
+const Done = ({ deeds, store, source, now }) => h(Rows, { label: "What people did, in lines", heads: ["When", "Who", "What", ...(source ? [] : ["Source"]), "Why", "What became of it"],
   rows: deeds.map((one, place) => [`${place} ${one.at} ${one.source}`, h(When, { at: one.at, now }), h(To, { to: at({ store, source, view: "audit", by: one.by }) }, visible(one.by)), h(What, { one, store }),
-    ...(source ? [] : [h(To, { to: at({ store, source: one.source }) }, visible(one.name))]), visible(one.why)]) });
+    ...(source ? [] : [h(To, { to: at({ store, source: one.source }) }, visible(one.name))]), visible(one.why), h(Text, { as: "span", color: one.became ? undefined : "fg.muted" }, one.became ?? "not known")]) });
 
 const What = ({ one: { action, keys, number, source }, store }) => h("span", null, `${visible(action)} `, number === 0 ? "the source"
   : number === 1 ? h(To, { to: at({ store, source, key: keys[0] }) }, h(Key, { text: keys[0] })) : [`${number.toLocaleString()} partitions, such as `, h(To, { key: "first", to: at({ store, source, key: keys[0] }) }, h(Key, { text: keys[0] }))]);

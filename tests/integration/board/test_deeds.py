@@ -108,6 +108,27 @@ def test_of_all_sources_those_are_told_that_one_sees(acted, ask):
     assert ask(teams=["theirs"], source=HERE["source"]).status_code == 404
 
 
+def test_what_became_of_it_is_told_where_it_is_asked_for(acted, ask):
+    for key in NIGHT[:3]:
+        acted.people.reopen(key, "bo", "mended")
+    acted.pausing.resume("carla", "rates are right")
+    acted.complete(acted.acquire_partition(NIGHT[0]))
+    page = ask(source=HERE["source"], became=True).json()
+    became = {(each["action"], each["keys"][0] if each["keys"] else None): each["became"] for each in page["deeds"]}
+    assert became == {
+        ("reopen", "k00"): "completed since",
+        ("reopen", "k01"): "not taken yet",
+        ("reopen", "k02"): "not taken yet",
+        ("pause", None): "resumed since",
+        ("resume", None): "goes on since",
+        ("park", "a-secret-key"): "still parked",
+        ("park", "k00"): "37 still parked, 2 not parked any more: claimable, 1 not parked any more: completed",
+    }
+    assert {each["became"] for each in ask(source=HERE["source"]).json()["deeds"]} == {None}
+    assert ask(became=True).json()["deeds"][0]["became"] is not None
+    assert "k00" not in ask(teams=["theirs"], became=True).text
+
+
 def test_of_many_sources_it_is_said_in_how_many_was_looked(acted, ask, monkeypatch):
     monkeypatch.setattr(deeds, "SOURCES", 1)
     page = ask().json()

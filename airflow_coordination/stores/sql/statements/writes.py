@@ -341,9 +341,13 @@ def list_audit(_: Dialect) -> str:
 
 
 def list_audit_of_source(_: Dialect) -> str:
-    """Return the statement that lists what people did to a source and all of its partitions, newest first."""
+    """Return the statement that lists what people did to a source and all of its partitions, newest first.
+
+    It names no source as equal: PostgreSQL would go through the lines of all sources by their numbers then.
+    """
     return f"""SELECT {AUDITED_AS}, number FROM {AUDIT}
-        WHERE source_identifier = :source AND number < :before ORDER BY number DESC LIMIT :limit"""
+        WHERE (source_identifier, number) < (:source, :before) AND source_identifier >= :source
+        ORDER BY source_identifier DESC, number DESC LIMIT :limit"""
 
 
 def list_follow_ups(_: Dialect, *, one_key: bool, after: bool) -> str:
