@@ -6,6 +6,7 @@ changes. ``--hypothesis-profile=default`` lets it look for new ones.
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from xdist.scheduler.loadscope import LoadScopeScheduling
 from tests.left_out import choices, row_of
 
 settings.load_profile("ci")
+gc.disable()  # until the tests begin: it searches what is collected again and again, and all of that lives on
 _ROOT = Path(__file__).parent
 _BY_FIXTURE = {
     "postgres_cluster": "postgres",
@@ -69,6 +71,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=[item for item in items if item not in of_it])
         items[:] = [item for item in items if item in of_it]
     items.sort(key=lambda item: not item.nodeid.startswith(_LONGEST))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    """Search for dead cycles from here on, and only in what tests make."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_report_header() -> list[str]:

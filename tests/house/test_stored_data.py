@@ -49,6 +49,7 @@ def test_what_runs_stored_data_would_be_seen(text):
 
 def test_s13_nothing_is_counted_by_an_accumulator():
     """A retried or speculative task adds to it again: rows are counted by the files that the ending names."""
+    counting = [module for module in MODULES if "ccumulator" in module.read_text()]
     assert [
-        module.name for module in MODULES if {"accumulator", "collectionAccumulator"} & set(called(module.read_text()))
+        module.name for module in counting if {"accumulator", "collectionAccumulator"} & set(called(module.read_text()))
     ] == []

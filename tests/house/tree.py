@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Collection, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,12 +33,18 @@ def room_of(module: Path) -> str:
     return "" if first.endswith(".py") else first
 
 
+@cache
+def _imports(text: str) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the imports of a text. Each test of the walls asks for those of hundreds of files: they are read once."""
+    return tuple(node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported(module: Path) -> Iterator[tuple[int, str]]:
     """Yield line and full name of every import in a file, also those inside functions."""
-    for node in ast.walk(ast.parse(module.read_text(), str(module))):
+    for node in _imports(module.read_text()):
         if isinstance(node, ast.Import):
             yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
+        else:
             yield node.lineno, _absolute(module, node)
 
 
@@ -69,11 +76,10 @@ def import_graph(modules: Iterable[Path], within: Path = ROOT) -> dict[str, set[
 
 
 def _imported_of(module: Path, ours: Collection[str]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(module.read_text(), str(module))):
-        names = []
+    for node in _imports(module.read_text()):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
+        else:
             package = _absolute(module, node)
             inside = {alias.name: f"{package}.{alias.name}" for alias in node.names}
             names = [whole if whole in ours else package for whole in inside.values()]

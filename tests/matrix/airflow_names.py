@@ -12,6 +12,7 @@ import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[2] / "airflow_coordination"
@@ -29,17 +30,21 @@ def taken(package: Path = PACKAGE, beyond: Iterable[str] = ()) -> dict[str, str]
     for file in sorted(package.rglob("*.py")):
         ours = ".".join(file.relative_to(package.parent).with_suffix("").parts).removesuffix(".__init__")
         if ours not in beyond:
-            for name in _names(ast.parse(file.read_text())):
+            for name in _names(file.read_text()):
                 found.setdefault(name, ours)
     return found
 
 
-def _names(tree: ast.AST) -> Iterator[str]:
-    for node in _run(tree):
+@cache
+def _names(text: str) -> tuple[str, ...]:
+    """Return what a module takes; kept, for CI asks for each version of Airflow."""
+    found: list[str] = []
+    for node in _run(ast.parse(text)):
         if isinstance(node, ast.ImportFrom) and node.level == 0 and _airflow(node.module or ""):
-            yield from (f"{node.module}:{alias.name}" for alias in node.names)
+            found += (f"{node.module}:{alias.name}" for alias in node.names)
         if isinstance(node, ast.Import):
-            yield from (f"{alias.name}:" for alias in node.names if _airflow(alias.name))
+            found += (f"{alias.name}:" for alias in node.names if _airflow(alias.name))
+    return tuple(found)
 
 
 def _run(tree: ast.AST) -> Iterator[ast.AST]:

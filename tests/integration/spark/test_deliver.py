@@ -667,7 +667,7 @@ def test_s13_malformed_lines_count_as_they_were_written(deliver, spark, tmp_path
 
 
 def test_s13_records_of_many_columns_are_counted(deliver, spark):
-    wide = spark.range(3).selectExpr("id as k", *(f"id as `c {number}`" for number in range(250)))
+    wide = spark.range(3).selectExpr("id as k", *(f"id + {number} as `c {number}`" for number in range(250)))
     assert deliver(wide, {"wide": Publish("wide")})["done"].accounting.delivered == {"wide": 3}
 
 
