@@ -14,6 +14,8 @@ WATCHED_IMPORTS = """
 import gc, os, runpy, sys
 from airflow.sdk import DAG  # whatever Airflow itself opens, it opens here
 
+gc.freeze()  # what a DAG file makes is looked through, not all that Airflow is
+
 def watched(path):
     touched = []
     sys.addaudithook(lambda event, args: touched.append((event, args)) if event in {
