@@ -38,12 +38,17 @@ SHARE := 0.1
 SECONDS := 15
 # What runs when nobody else wants a processor, where the system knows that.
 IDLE := $(if $(shell command -v chrt),chrt --idle 0) nice -n 19
+# By this name, so that `make -n test` says what would be done and begins none of it.
+AGAIN := $(MAKE) --no-print-directory
 
 .PHONY: test
 test: ## Everything that CI runs
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target .venv/ready packages
-	@$(MAKE) --no-print-directory -j 6 --output-sync=target test-by-test lint test-without-airflow engines
-	@$(MAKE) --no-print-directory test-by-file
+	@mkdir -p .work; echo "The mutants are tried beside the following, in idle moments only (.work/mutants.log)"; \
+	$(IDLE) $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
+	$(AGAIN) -j 6 --output-sync=target test-by-test lint test-without-airflow engines || { kill $$mutants; exit 1; }; \
+	$(AGAIN) test-by-file; code=$$?; \
+	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
 
 .PHONY: test-all
 test-all: ## Everything there is but `make proof`: also every mutant, moto, both demos, two million simulated calls
@@ -81,11 +86,9 @@ test-by-test: dynamodb-local
 
 .PHONY: test-by-file
 test-by-file: .venv/ready
-	@mkdir -p .work; echo "The mutants are tried beside the following, in idle moments only (.work/mutants.log)"; \
-	$(IDLE) $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; export COORDINATION_TEST_SHARE=$(SHARE); \
+	@export COORDINATION_TEST_SHARE=$(SHARE); \
 	$(RUN) python -m pytest $(THREE_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)" && \
-	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"; code=$$?; \
-	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
+	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one, ONLY=plain.supply for all of a plain module)
