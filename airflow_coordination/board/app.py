@@ -29,6 +29,7 @@ from airflow_coordination.board.action_models import (
     PauseResult,
 )
 from airflow_coordination.board.charts.ended import ended_page
+from airflow_coordination.board.charts.lately import ended_lately_page
 from airflow_coordination.board.dataset_models import DatasetPage, DatasetsPage
 from airflow_coordination.board.deeds import Asked, deeds_page
 from airflow_coordination.board.detail import detail
@@ -60,7 +61,14 @@ from airflow_coordination.board.showing.models import (
 )
 from airflow_coordination.board.showing.reading import view_page
 from airflow_coordination.board.showing.rules import rules_page
-from airflow_coordination.board.source_models import EndedPage, RangesPage, SourceAccounting, SourceDetail, TilesPage
+from airflow_coordination.board.source_models import (
+    EndedLately,
+    EndedPage,
+    RangesPage,
+    SourceAccounting,
+    SourceDetail,
+    TilesPage,
+)
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
 from airflow_coordination.monitoring.selection import Filter
@@ -152,6 +160,12 @@ def source(response: Response, user: User, store: Store, source: Source) -> Sour
 def ended(response: Response, user: User, store: Store, source: Source) -> EndedPage:
     """Return how much of a source ended in each five minutes of the last day."""
     return _timed(response, ended_page(user, store, source))
+
+
+@routes.get(f"{API}/ended/lately")
+def lately(user: User, dag: Annotated[str | None, Query(description="Only sources of this DAG")] = None) -> EndedLately:
+    """Return how much ended in each five minutes of the last three hours, in all sources together and in each."""
+    return ended_lately_page(user, dag)
 
 
 @routes.get(f"{API}/accounting")

@@ -146,6 +146,41 @@ class EndedPage(BaseModel):
     typed: str
 
 
+class SourceEnded(BaseModel):
+    """What ended in each slot of one source: how much completed, and how much failed or was lost.
+
+    Known is what lies between ``since`` and ``counted_to``.
+    """
+
+    store: str
+    source: str
+    since: datetime
+    counted_to: datetime
+    completed: list[int]
+    others: list[int]
+
+
+class EndedLately(BaseModel):
+    """What ended lately in all sources together, in ``number`` slots of so many ``seconds``, and in each of them.
+
+    ``kept`` is false where no store keeps a history. ``counted`` is of how many of ``of`` sources something is known:
+    what a duty has stored, from ``since`` to ``counted_to`` of at least one of them; ``by_duty`` is false where that is
+    a quarter of an hour ago for some. Upkeep is among ``sources``, and not among the sums.
+    """
+
+    kept: bool
+    seconds: int
+    number: int
+    of: int
+    counted: int
+    start: datetime | None = None
+    since: datetime | None = None
+    counted_to: datetime | None = None
+    by_duty: bool = False
+    slots: list[EndedSlot] = []
+    sources: list[SourceEnded] = []
+
+
 class RangeView(BaseModel):
     """Partitions whose keys follow each other, from the first one to the last one that are there."""
 

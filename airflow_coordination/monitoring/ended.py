@@ -51,6 +51,25 @@ class EndedDay:
         return self.since <= self.start
 
 
+def ended_lately(stored: Sequence[EndedSums], now: datetime, slots: int) -> EndedDay | None:
+    """Return what a duty has stored of the last slots; ``None`` where none has stored anything.
+
+    :param stored: the newest sums of a source, one more than slots where there are so many, the newest first.
+    :param now: by the store's clock.
+    :param slots: of five minutes.
+    """
+    if not stored:
+        return None
+    start, counted_to = slot_of(now) - SLOT * (slots - 1), stored[0].counted_to
+    return EndedDay(
+        rows=tuple(row for row in reversed(stored) if row.start >= start),
+        start=start,
+        since=max(start, stored[-1].start),
+        counted_to=counted_to,
+        by_duty=counted_to > now - STALE,
+    )
+
+
 def ended_day(
     book: EndedBook, now: datetime, begin: datetime, known: Sequence[EndedSums] = (), limit: int = LOOK
 ) -> tuple[EndedDay, list[EndedSums]]:

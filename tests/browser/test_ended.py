@@ -127,8 +127,63 @@ def test_axe_finds_nothing_and_the_colours_follow_the_mode(page: Page, address: 
     assert len(colours) == 2
 
 
+@pytest.fixture
+def overview(page: Page, address: str) -> Locator:
+    page.goto(f"{address}/plugin/partitions")
+    together = page.get_by_role("region", name="Ended by 5 minutes")
+    told = re.compile("^Ended by 5 minutes in all sources: 480 completed, 20 failed, 40 lost. Left and right arrows")
+    expect(together.get_by_role("img")).to_have_attribute("aria-label", told, timeout=60_000)
+    return together
+
+
+def test_the_first_page_shows_all_sources_together_and_each_as_a_small_picture(overview: Locator) -> None:
+    for name, number in (("completed", 3), ("failed", 1), ("lost", 1)):
+        expect(series(overview, name).locator("rect")).to_have_count(number)
+    expect(overview).to_contain_text(re.compile(r"Counted to \d\d:\d\d; 1 of \d+ sources"))
+    table = overview.page.get_by_role("region", name="Sources, in numbers")
+    for row in ("harvest", re.compile(r"^All \d+")):
+        spark = table.get_by_role("row").filter(has_text=row).get_by_role("img", name=re.compile("in the last 2 h"))
+        expect(spark).to_have_attribute("aria-label", "180 completed, 60 failed or lost in the last 2 h")
+        expect(spark.locator("rect")).to_have_count(4)
+    expect(table.get_by_role("row").filter(has_text="flights").first).to_contain_text("not counted")
+    overview.get_by_role("button", name="1 h").click()
+    expect(overview.locator("svg > title")).to_have_text(re.compile("60 completed, 0 failed, 40 lost$"))
+    keep(overview.page, "board-overview-ended")
+
+
+def test_keys_go_through_the_sum_of_all_sources(overview: Locator) -> None:
+    image, legend = overview.get_by_role("img"), overview.locator("figcaption")
+    overview.get_by_role("button", name="3 h").focus()
+    overview.page.keyboard.press("Tab")
+    expect(image).to_be_focused()
+    image.press("End")
+    told = []
+    for _ in range(30):
+        told.append(legend.inner_text())
+        image.press("ArrowLeft")
+    assert sum("60 completed" in each for each in told) == 1
+    assert sum("40 lost" in each for each in told) == 1
+    image.press("Escape")
+    expect(legend).to_contain_text("480 completed")
+
+
+def test_axe_finds_nothing_on_the_first_page_and_its_colours_follow_the_mode(overview: Locator, address: str) -> None:
+    page, colours = overview.page, set()
+    for mode in ("light", "dark"):
+        page.evaluate("mode => localStorage.setItem('theme', mode)", mode)
+        page.goto(f"{address}/plugin/partitions")
+        bars = series(overview, "completed")
+        expect(bars.locator("rect")).to_have_count(3)
+        colours.add(bars.evaluate("bars => getComputedStyle(bars).color"))
+        found = Axe().run(page, context="#partitions-board", options={"resultTypes": ["violations"]})
+        above = [one for one in found.response["violations"] if one["impact"] != "minor"]
+        assert [(one["id"], [node["html"] for node in one["nodes"]][:2]) for one in above] == []
+        keep(page, f"board-overview-ended-{mode}")
+    assert len(colours) == 2
+
+
 def test_no_look_takes_a_second(chart: Locator) -> None:
-    asked = "performance.getEntriesByType('resource').filter((each) => each.name.includes('/ended?'))"
+    asked = "performance.getEntriesByType('resource').filter((each) => each.name.includes('/ended'))"
     took = chart.page.evaluate(f"{asked}.map((each) => each.duration)")
     assert took
     assert max(took) < timedelta(seconds=1) / timedelta(milliseconds=1)

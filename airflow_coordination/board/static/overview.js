@@ -2,6 +2,7 @@
 
 import { useLive } from "./api.js";
 import { Empty, Problem, Read, To, When, ago, at, h, visible } from "./parts.js";
+import { Lately, Spark, sparks, useLately } from "./charts/lately.js";
 import { LatelyDone } from "./owners.js";
 import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
 
@@ -15,6 +16,8 @@ const pace = ({ stores }) => (stores.some(({ sources }) => sources.some(({ numbe
 const COLUMNS = WORDS.filter((word) => word !== "completed");
 
 export function Overview({ place: { dag } }) {
+  const lately = useLately(dag);
+  const ended = sparks(lately.data);
   return h(Read, useLive("sources", { dag }, pace), (page, { served }) => {
     const { stores, duties } = page;
     const shown = stores.filter(({ problem, sources }) => !dag || problem || sources.length);
@@ -23,9 +26,10 @@ export function Overview({ place: { dag } }) {
     const work = sources.filter((one) => !isUpkeep(one));
     return h(Stack, { gap: 4 },
       shown.map(({ connection, problem }) => problem && h(Problem, { key: connection }, problem)),
-      sources.length > 0 && h(Needs, { needs: page.needs ?? [], named }),
-      work.length > 0 && h(Sources, { title: "Sources", sources: work, named, served }),
-      sources.some(isUpkeep) && h(Sources, { title: "Upkeep", about: "Work on what other sources have published, and what happens by itself.", sources: sources.filter(isUpkeep), named, served }),
+      sources.length > 0 && h(Box, { display: "grid", gap: 4, alignItems: "start", gridTemplateColumns: { base: "minmax(0, 1fr)", xl: "minmax(0, 1.48fr) minmax(0, 1fr)" } }, h(Needs, { needs: page.needs ?? [], named }),
+        h(Panel, { title: "Ended by 5 minutes" }, h(Lately, lately))),
+      work.length > 0 && h(Sources, { title: "Sources", sources: work, named, served, ended }),
+      sources.some(isUpkeep) && h(Sources, { title: "Upkeep", about: "Work on what other sources have published, and what happens by itself.", sources: sources.filter(isUpkeep), named, served, ended }),
       sources.length === 0 && h(Empty, null, dag
         ? "This DAG has no source. A CreatePartitionsOperator registers its source for its DAG."
         : "There is no source that belongs to a DAG that you may read. A CreatePartitionsOperator registers its source for its DAG."),
@@ -83,7 +87,7 @@ const Long = ({ at: since, now }) => h("time", { dateTime: since, title: since }
 const ORDERS = ["Trouble", "Name", "Left"];
 const left = ({ numbers }) => (numbers?.in_words ? whole(numbers.in_words) - numbers.in_words.completed : 0);
 
-function Sources({ title, about = undefined, sources, named, served }) {
+function Sources({ title, about = undefined, sources, named, served, ended }) {
   const [order, choose] = useState("Trouble");
   const shown = order === "Name" ? sources.toSorted((one, other) => (one.name < other.name ? -1 : 1)) : order === "Left" ? sources.toSorted((one, other) => left(other) - left(one)) : sources;
   const side = about ?? (sources.length > 1 && h(HStack, { role: "group", "aria-label": "Order", gap: 1 }, "Order", ORDERS.map((one) =>
@@ -93,17 +97,19 @@ function Sources({ title, about = undefined, sources, named, served }) {
       h("thead", null, h(Box, { as: "tr", color: "fg.muted", fontSize: "12px", css: { "& th": { fontWeight: 500, textAlign: "left", paddingBlock: "6px", whiteSpace: "nowrap" } } },
         h("th", { scope: "col" }, "Source"), h("th", { scope: "col" }, "Completed"),
         COLUMNS.map((word) => h("th", { key: word, scope: "col" }, h(HStack, { gap: 1, justify: "end" }, h(Glyph, { of: word }), word))),
-        h("th", { scope: "col" }, "Who works"), h("th", { scope: "col" }, "Oldest waits"), h("th", { scope: "col" }, "Next due"))),
-      h("tbody", null, sources.length > 1 && h(Sum, { sources }), shown.map((source) => h(Source, { key: JSON.stringify([source.store, source.source]), source, named, served }))))));
+        h("th", { scope: "col" }, "Last 2 h"), h("th", { scope: "col" }, "Who works"), h("th", { scope: "col" }, "Oldest waits"), h("th", { scope: "col" }, "Next due"))),
+      h("tbody", null, sources.length > 1 && h(Sum, { sources, ended: sources.every(isUpkeep) ? null : ended }), shown.map((source) => h(Source, { key: placed(source), source, named, served, ended }))))));
 }
 
 const CELL = { height: "34px", borderTopWidth: 1, whiteSpace: "nowrap" };
 const NUMBER = { ...CELL, as: "td", textAlign: "right", fontVariantNumeric: "tabular-nums" };
 
-function Sum({ sources }) {
+const placed = ({ store, source }) => JSON.stringify([store, source]);
+
+function Sum({ sources, ended }) {
   const counts = Object.fromEntries(WORDS.map((word) => [word, sources.reduce((sum, { numbers }) => sum + (numbers?.in_words?.[word] ?? 0), 0)]));
   return h(Box, { as: "tr", bg: "bg.subtle", fontWeight: "semibold" }, h(Box, { as: "td", ...CELL }, `All ${sources.length}`), h(Share, { counts }),
-    COLUMNS.map((word) => h(Box, { key: word, ...NUMBER }, counts[word].toLocaleString())), h(Box, { as: "td", ...CELL, colSpan: 3 }));
+    COLUMNS.map((word) => h(Box, { key: word, ...NUMBER }, counts[word].toLocaleString())), h(Box, { as: "td", ...CELL }, ended && h(Spark, { of: ended.get("") })), h(Box, { as: "td", ...CELL, colSpan: 3 }));
 }
 
 function Share({ counts }) {
@@ -114,7 +120,7 @@ function Share({ counts }) {
 }
 
 /** A source that is well is one line of 34 px; of one that is not, a second line says what is wrong. */
-function Source({ source, named, served }) {
+function Source({ source, named, served, ended }) {
   const { name, prefix, store, trouble, said, numbers } = source;
   const here = { store, source: source.source };
   const words = numbers?.in_words;
@@ -123,13 +129,14 @@ function Source({ source, named, served }) {
   const first = h(Box, { as: "tr", key: "numbers", _hover: { bg: "bg.subtle" } },
     h(Box, { as: "td", ...CELL, ...edge }, h(HStack, { gap: "6px" }, trouble && h(Glyph, { of: trouble }), h(Text, { as: "span", fontWeight: "semibold", fontSize: "14px" }, h(To, { to: at(here) }, visible(name))),
       where && h(Text, { as: "span", color: "fg.muted", fontSize: "xs" }, where))),
-    words ? h(Share, { counts: words }) : h(Box, { as: "td", ...CELL, colSpan: 10, color: "fg.muted" }, "is being counted …"),
+    words ? h(Share, { counts: words }) : h(Box, { as: "td", ...CELL, colSpan: 11, color: "fg.muted" }, "is being counted …"),
     words && COLUMNS.map((word) => h(Box, { key: word, ...NUMBER }, h(Count, { word, count: words[word], here }))),
+    words && h(Box, { as: "td", ...CELL }, ended && h(Spark, { of: ended.get(placed(source)) })),
     words && h(Box, { as: "td", ...CELL }, working(source)),
     words && h(Box, { as: "td", ...CELL }, typeof numbers.oldest_claimable === "number" ? ago(numbers.oldest_claimable) : "–"),
     words && h(Box, { as: "td", ...CELL }, h(Due, { numbers, served })));
   return h(globalThis.React.Fragment, null, first, said && h(Box, { as: "tr", key: "said" },
-    h(Box, { as: "td", colSpan: 11, ...edge, pb: 2, whiteSpace: "normal" }, h(Text, { pl: "18px", wordBreak: "break-word" }, visible(said)))));
+    h(Box, { as: "td", colSpan: 12, ...edge, pb: 2, whiteSpace: "normal" }, h(Text, { pl: "18px", wordBreak: "break-word" }, visible(said)))));
 }
 
 /** A number is the way to what it counts; none is no number. */

@@ -7,8 +7,11 @@ from datetime import datetime, timedelta
 import pytest
 
 from airflow_coordination.board.charts import ended
+from airflow_coordination.board.charts import lately as in_all
+from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.beside.ended_sums import LATE, MOST_SLOTS, SLOT, EndedSums, slot_of
 from airflow_coordination.stores import StoreParts
+from tests.integration.board.conftest import OPEN_DAG
 
 HERE = {"store": "coordination_default", "source": "flights|PARTITION"}
 
@@ -72,6 +75,83 @@ def test_a_store_without_a_history_says_so(flights, ask, monkeypatch):
     monkeypatch.setattr(type(flights.store), "parts", lambda _: StoreParts())
     page = ask().json()
     assert (page["kept"], page["slots"], page["since"]) == (False, [], None)
+
+
+@pytest.fixture
+def lately(client, token, monkeypatch):
+    monkeypatch.setattr(in_all, "LATELY", in_all.Lately())
+    monkeypatch.setattr(in_all, "LIFE", 0.0)
+
+    def lately(teams=("ours",), **given):
+        headers = {"Authorization": f"Bearer {token('viewer', list(teams))}"}
+        return client.get("/api/v1/ended/lately", params=given, headers=headers).json()
+
+    return lately
+
+
+@pytest.fixture
+def others(flights) -> list[str]:
+    """Three sources more that everybody sees, of which one is upkeep."""
+    names = ["a", "b", "~merged/a"]
+    for name in names:
+        SourceCoordinator(flights.store, name, "somebody").supplying.register(dag_id=OPEN_DAG)
+    return [f"{name}|PARTITION" for name in names]
+
+
+def test_all_sources_are_one_sum_and_each_has_its_own(flights, others, lately, start):
+    now = flights.store.now()
+    for source in (HERE["source"], *others):
+        assert flights.store.put_ended_sums(
+            source, EndedSums(start=start, counted_to=start + SLOT, completed=7, failed=2, lost=1), None
+        )
+        assert flights.store.put_ended_sums(source, EndedSums(start=slot_of(now - LATE), counted_to=now - LATE), None)
+    page = lately()
+    [slot] = [each for each in page["slots"] if each["completed"]]
+    assert (slot["completed"], slot["failed"], slot["lost"]) == (21, 6, 3), "upkeep is not among them"
+    assert datetime.fromisoformat(slot["at"]) == start
+    assert (page["of"], page["counted"], page["kept"], page["by_duty"]) == (3, 3, True, True)
+    assert {each["source"] for each in page["sources"]} == {HERE["source"], *others}
+    for each in page["sources"]:
+        assert (len(each["completed"]), sum(each["completed"]), sum(each["others"])) == (page["number"], 7, 3)
+        place = each["completed"].index(7)
+        assert datetime.fromisoformat(page["start"]) + place * SLOT == start
+    theirs = lately(teams=["theirs"])
+    assert {each["source"] for each in theirs["sources"]} == set(others)
+    assert (theirs["of"], sum(each["completed"] for each in theirs["slots"])) == (2, 14)
+    assert {each["source"] for each in lately(dag=OPEN_DAG)["sources"]} == set(others)
+
+
+def test_of_many_sources_a_look_reads_some_and_each_in_its_turn(flights, others, lately, monkeypatch, start):
+    for source in (HERE["source"], *others):
+        assert flights.store.put_ended_sums(source, EndedSums(start=start, counted_to=start + SLOT, completed=1), None)
+    monkeypatch.setattr(in_all, "SOURCES", 1)
+    read = []
+    kind = type(flights.store)
+    newest = kind.ended_sums
+    monkeypatch.setattr(
+        kind, "ended_sums", lambda store, source, limit: read.append(source) or newest(store, source, limit)
+    )
+    assert [lately()["counted"] for _ in range(5)][-1] == 3
+    assert sorted(read[:4]) == sorted([HERE["source"], *others])
+    assert read[4] == read[0]
+    assert not lately()["by_duty"], "nobody has counted for an hour"
+    monkeypatch.setattr(in_all, "LIFE", 60.0)
+    before = len(read)
+    lately()
+    assert len(read) == before
+
+
+def test_where_nothing_is_kept_or_counted_that_is_said(flights, lately, monkeypatch):
+    page = lately()
+    assert (page["kept"], page["of"], page["counted"], page["start"], page["sources"]) == (True, 1, 0, None, [])
+    monkeypatch.setattr(type(flights.store), "parts", lambda _: StoreParts())
+    assert lately()["kept"] is False
+
+
+def test_the_sums_of_no_more_sources_are_kept_than_fit(flights, others, lately, monkeypatch):
+    monkeypatch.setattr(in_all, "MOST_SOURCES", 2)
+    lately()
+    assert len(in_all.LATELY._known) == 2
 
 
 def test_who_does_not_see_the_source_is_told_nothing(flights, ask):

@@ -156,6 +156,7 @@ GETS = {
     "map?error": {"status": "CLOSED", "error": "no such error"},
     "source": {},
     "ended": {},
+    "ended/lately": {},
     "audit": {},
     "audit?after": {"after": "9000"},
     "audit?by": {"by": "nobody"},

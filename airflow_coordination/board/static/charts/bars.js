@@ -31,6 +31,8 @@ const short = (number) => {
 /** The hour and minute of a moment where the browser is. */
 export const clock = (moment) => new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
+export const Clock = ({ at }) => h("time", { dateTime: at, title: at }, clock(at));
+
 /** How wide the place is, in pixels, again whenever that changes. */
 function useWidth() {
   const place = useRef(null);

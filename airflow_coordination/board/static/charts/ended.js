@@ -2,7 +2,7 @@
 
 import { useLive } from "../api.js";
 import { Command, Problem, When, h } from "../parts.js";
-import { Bars } from "./bars.js";
+import { Bars, Clock } from "./bars.js";
 
 const { useState } = globalThis.React;
 const { Box, Button, HStack, Text } = globalThis.ChakraUI;
@@ -11,7 +11,7 @@ const CALM = 30_000; // milliseconds between two looks
 const BEHIND = 2_000; // and while more has ended than one look may count
 const LATE = 120_000; // what is counted up to so long ago is as of now
 const HOURS = /** @type {[string, number][]} */ ([["3 h", 36], ["24 h", 288]]);
-const SERIES = [{ key: "completed", of: "completed", label: "completed" }, { key: "failed", of: "parked", label: "failed" }, { key: "lost", of: "expired", label: "lost" }];
+export const SERIES = [{ key: "completed", of: "completed", label: "completed" }, { key: "failed", of: "parked", label: "failed" }, { key: "lost", of: "expired", label: "lost" }];
 const LEFT = ["claimable", "held", "expired", "delayed", "blocked"]; // parked ones wait for a person
 
 const behind = (found, now) => Date.parse(now) - Date.parse(found.counted_to) > LATE;
@@ -39,8 +39,6 @@ function Told({ data, now }) {
     "Counted to ", h(Clock, { at: counted_to }), behind(data, now) ? [" (", h(When, { key: "to", at: counted_to, now }), "). "] : ". ",
     !by_duty && "No duty counts here: countEnded does, and then a whole day is known.");
 }
-
-const Clock = ({ at }) => h("time", { dateTime: at, title: at }, new Date(at).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" }));
 
 function Chart({ data, slots, counts, deeds, now }) {
   const step = 1000 * data.seconds;
