@@ -98,6 +98,16 @@ ROWS = (
         ),
     ),
     Row(
+        "W6",
+        "Spark: 2,000 published partitions of one file each, beside Delta with its log cached",
+        "felt",
+        (
+            Aim("W6 count", "counted: wall time", 1.5),
+            Aim("W6 row", "one row by its id: wall time", 1.5),
+            Aim("W6 scan", "all of all rows: wall time", 0.8),
+        ),
+    ),
+    Row(
         "W7",
         "Spark: partitions that do nothing",
         "felt",

@@ -50,7 +50,7 @@ def benchmark(run: Run) -> Readings:
     return _failed(races) | (_ratios(took) if took else {})
 
 
-class _Process:
+class Process:
     """One system's process, and what it answers."""
 
     def __init__(self, python: Path, made: str, options: dict[str, str]) -> None:
@@ -89,7 +89,7 @@ class _Process:
             self._process.kill()
 
 
-Systems = dict[str, _Process]
+Systems = dict[str, Process]
 
 
 @contextmanager
@@ -109,7 +109,7 @@ def _systems(folder: Path) -> Iterator[Systems]:
         found: Systems = {}
         for name, (python, made, more) in wanted.items():
             options = {"month": month, "folder": str(folder / made.partition(":")[0])} | more
-            found[name] = _Process(python, f"benchmarks.compaction.{made}", options)
+            found[name] = Process(python, f"benchmarks.compaction.{made}", options)
             ending.callback(found[name].end)
         for each in found.values():
             each.answer()
@@ -133,7 +133,7 @@ def _measured(run: Run, systems: Systems, rows: int) -> Took:
     return took
 
 
-def _round(system: _Process, table: str, rows: int) -> tuple[dict[str, Any], list[list[int]]]:
+def _round(system: Process, table: str, rows: int) -> tuple[dict[str, Any], list[list[int]]]:
     """Fill a table, read it, compact it and read it again; of two readings the second counts."""
     system.ask("fill", table=table)
     files, took = [system.ask("files", table=table)["answer"]], {}

@@ -1,9 +1,9 @@
-"""W1, W4, W5 and W7: what a user waits for, beside what they would do instead, in turns within one run.
+"""W1, W4 to W7: what a user waits for, beside what they would do instead, in turns within one run.
 
 W1 lists a folder of small files and works them in groups, beside one plain Spark job that reads all. W4 delivers lines
 of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W5 delivers them into a table of
-PostgreSQL (``table.py``). W7 drains partitions that do nothing, one and four at a time, beside the coordinator alone,
-which takes and completes as many.
+PostgreSQL (``table.py``). W6 reads what many partitions have published (``published.py``). W7 drains partitions that
+do nothing, one and four at a time, beside the coordinator alone, which takes and completes as many.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from airflow_coordination.spark import Publish
 from benchmarks.goals import Readings
 from benchmarks.harness.postgres import database_and_folder
 from benchmarks.harness.run import Run
-from benchmarks.spark import table
+from benchmarks.spark import published, table
 from benchmarks.spark.lines import SCHEMA, drain_whole, write_lines
 from benchmarks.spark.rounds import Seconds, in_turn, reading
 from benchmarks.spark.session import session
@@ -57,6 +57,7 @@ def benchmark(run: Run) -> Readings:
         | reading("W4 large", large[_OURS], large[_PLAIN])
         | reading("W4 small", small[_OURS], small[_PLAIN])
         | tables
+        | published.measured(run)
         | reading("W7 one", idle[_ONE], idle[_ALONE])
         | reading("W7 many", idle[_ONE], idle[_MANY])
     )
