@@ -56,7 +56,8 @@ AIRFLOWS: Final = {
     "3.1": Line("3.1.8", "2026-03-21T00:00:00Z"),
 }
 """Ten days after the release of each, but for the newest."""
-_ENDS: Final = [(line, python) for line in ("3.2", "3.1") for python in ("3.14", "3.11")]
+_ENDS: Final = [("3.2", "3.14"), ("3.2", "3.11"), ("3.1", "3.13"), ("3.1", "3.11")]
+"""The newest and the oldest Python of each; Airflow 3.1 wants one below 3.14, and does not start on it."""
 _SPARKS: Final = {"4.3": ("4.3.0", "4.2.0"), "4.1": ("4.1.3", "4.1.3"), "4.0": ("4.0.4", "4.0.4")}
 
 CELLS: Final = (
