@@ -67,7 +67,9 @@ class Sender:
         pairs = {name.encode(): value.encode("utf-8", "surrogatepass") for name, value in kept.items()}
         while len(urlencode(pairs)) > LONGEST:  # a client refuses it by itself
             del pairs[max(pairs, key=lambda name: len(pairs[name]))]
-        answer = self.client.request(method.upper(), target, params=pairs, headers=headers, content=body)
+        # By itself: of bytes the client would send how Python writes them.
+        asked = f"{target}?{urlencode(pairs)}"
+        answer = self.client.request(method.upper(), asked, headers=headers, content=body)
         return f"{target} {kept} {body!r}", answer
 
     def text(self, right):
