@@ -63,39 +63,49 @@ class Indexed:
     files: int
 
 
-def indexed(source: str, dataset: str, addresses: Iterable[str]) -> dict[str, bytes]:
+def roots_read(addresses: Iterable[str]) -> list[str]:
+    """Return the output roots below which readers look for an index.
+
+    :param addresses: of the manifests that are to be read.
+    """
+    roots = Counter(map(output_root_of, addresses))
+    return [root for root, number in roots.items() if root and number >= LEAST]
+
+
+def indexed(source: str, dataset: str, roots: Iterable[str], *, strict: bool = False) -> dict[str, bytes]:
     """Return what indexes have of a dataset, by digest; without any, or where none can be read, nothing.
 
     :param source: the stored identifier of the source.
-    :param addresses: of the manifests that are to be read; below a root with few of them nothing is looked for.
+    :param roots: those to look below.
+    :param strict: raise what the storage says.
+    :raises OutputError: when an index cannot be read, if ``strict``.
     """
-    roots = Counter(map(output_root_of, addresses))
     found: dict[str, bytes] = {}
-    for root, number in roots.items():
-        if root and number >= LEAST:
-            directory = index_directory(root, source, dataset)
-            found |= {digest: content for kept in _kept(directory).values() for digest, content in kept.items()}
+    for root in roots:
+        for kept in _kept(index_directory(root, source, dataset), strict=strict).values():
+            found |= kept
     return found
 
 
 def write_indexes(
-    source: str, dataset: str, met: Iterable[Met], roots: Iterable[str] = (), *, whole: bool = True
+    source: str, dataset: str, met: Iterable[Met], roots: Iterable[str], *, whole: bool = True
 ) -> list[Indexed]:
-    """Bring the indexes of a dataset up to date, one below each root that something of it lies below.
+    """Bring the indexes of a dataset up to date, one below each root.
 
     Mostly a file is added with what is new. Where half of an index is needed no more, or it has become many files, it
     is written anew. Two who do this at once write files of the same contents, or of other names.
 
     :param source: the stored identifier of the source.
     :param met: what readers meet.
-    :param roots: further ones, of which nothing may be needed any more.
+    :param roots: those below which readers look for one.
     :param whole: whether readers meet nothing else, so that the rest may go.
     :raises OutputError: when an index cannot be read or written.
     """
     by_root: dict[str, dict[str, Met]] = {root: {} for root in roots}
     for reference, manifest in met:
-        by_root.setdefault(output_root_of(reference.address), {})[reference.digest] = reference, manifest
-    found = ((index_directory(root, source, dataset), needed) for root, needed in by_root.items() if root)
+        if (needed := by_root.get(output_root_of(reference.address))) is not None:
+            needed[reference.digest] = reference, manifest
+    found = ((index_directory(root, source, dataset), needed) for root, needed in by_root.items())
     return [_written(directory, needed, whole=whole) for directory, needed in found]
 
 

@@ -10,8 +10,7 @@ from typing import Final, Protocol
 
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import shown_pages, steadily
-from airflow_coordination.outputs.index import Indexed, indexed, write_indexes
-from airflow_coordination.outputs.layout import output_root_of
+from airflow_coordination.outputs.index import Indexed, indexed, roots_read, write_indexes
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
 from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, met
 from airflow_coordination.planning.view.view import View
@@ -79,7 +78,7 @@ def _shown(
 
 
 def _indexed(identifier: str, dataset: str, starts: Iterable[Start]) -> Mapping[str, bytes]:
-    return indexed(identifier, dataset, (reference.address for _, _, reference in starts))
+    return indexed(identifier, dataset, roots_read(reference.address for *_, reference in starts))
 
 
 def index_outputs(
@@ -92,7 +91,8 @@ def index_outputs(
     :param store: as for :func:`published_manifests`; so are the others.
     :param whole: look at everything, so that what is needed no more may go; else only at what head records name and the
         index has not, which costs as much as there is new.
-    :return: what the index has, by output root; that of what was merged comes last.
+    :return: what the index has, by output root; that of what was merged comes last. Below a root with so few manifests
+        that no reader looks for an index (:data:`.index.LEAST`) there is none.
     :raises OutputError: when a manifest is missing or was changed, or the index cannot be written.
     """
     check_read(dataset, MAX_DATASET_BYTES)
@@ -108,12 +108,15 @@ def index_outputs(
 def _written(
     identifier: str, dataset: str, starts: Sequence[Start], overlays: Overlays, *, whole: bool
 ) -> list[Indexed]:
-    known = _indexed(identifier, dataset, starts)
+    """Write the indexes that readers look for. Storage that does not answer says so once, not for each manifest."""
+    roots = roots_read(reference.address for *_, reference in starts)
+    if not roots:
+        return []
+    known = indexed(identifier, dataset, roots, strict=True)
     whole = whole or len(known) > _TOO_MANY * len(starts)
     row = starts if whole else [start for start in starts if start[2].digest not in known]
     found = walks(row, overlays, known=known)
     met = (each for (*_, first), walk in zip(row, found, strict=True) for each in _named(first, walk.chain))
-    roots = {output_root_of(reference.address) for *_, reference in starts}
     return write_indexes(identifier, dataset, met, roots, whole=whole)
 
 

@@ -13,6 +13,7 @@ from airflow_coordination.cli.subcommands.acting import age_of, agreed
 from airflow_coordination.monitoring.owners import held_for
 from airflow_coordination.outputs.collector import Collected, collect
 from airflow_coordination.outputs.enabling import check_names, enabling_of
+from airflow_coordination.outputs.index import LEAST
 from airflow_coordination.outputs.overlays import merged_source, with_merged
 from airflow_coordination.outputs.published import index_outputs
 from airflow_coordination.protocol.port import parts_of
@@ -51,7 +52,10 @@ def index(context: CommandContext, args: Namespace) -> None:
     """
     context.coordinator(args.source, args.partition_prefix)
     found = index_outputs(context.store, args.source, args.dataset, args.partition_prefix)
-    print_rows([asdict(each) for each in found if each.manifests], args.output)
+    if not found:
+        fewer = f"has fewer than {LEAST} manifests below any output root"
+        say(f"Dataset {args.dataset} {fewer}: no reader looks for an index.")
+    print_rows([asdict(each) for each in found], args.output)
 
 
 def _collected(context: CommandContext, args: Namespace, *, dry_run: bool) -> Mapping[str, Collected]:

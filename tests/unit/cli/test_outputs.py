@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.outputs import index
 from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.protocol.port import StoreParts
@@ -216,17 +217,20 @@ def test_a_source_with_too_long_a_name_to_be_merged_is_collected_alone(cli, data
     assert (code, [row["source"] for row in json.loads(out)]) == (0, [name, merged_source(name)][:sources])
 
 
-def test_an_index_is_written_and_told(cli, data):
+def test_an_index_is_written_and_told(cli, data, monkeypatch):
     """Of a dataset all of which is merged, readers meet the overlay only."""
+    monkeypatch.setattr(index, "LEAST", 1)
     code, out, err = cli("outputs", "index", SOURCE, "--dataset", DATASET, "-o", "json")
-    [row] = json.loads(out)
+    rows = json.loads(out)
     assert (code, err) == (0, "")
-    assert (row["manifests"], row["added"], row["files"]) == (1, 1, 1)
-    assert Path(row["directory"]).is_dir()
+    assert [(row["manifests"], row["added"], row["files"]) for row in rows] == [(0, 0, 0), (1, 1, 1)]
+    assert Path(rows[1]["directory"]).is_dir()
     code, out, _ = cli("outputs", "index", SOURCE, "--dataset", DATASET, "-o", "json")
-    assert [row["added"] for row in json.loads(out)] == [0]
+    assert [row["added"] for row in json.loads(out)] == [0, 0]
 
 
-def test_of_what_nothing_is_published_there_is_no_index(cli, data):
-    code, _, err = cli("outputs", "index", SOURCE, "--dataset", "other")
-    assert (code, err.strip()) == (0, "Nothing found.")
+def test_of_few_manifests_there_is_no_index(cli, data):
+    code, out, err = cli("outputs", "index", SOURCE, "--dataset", DATASET, "-o", "json")
+    assert (code, json.loads(out)) == (0, [])
+    assert err.startswith(f"Dataset {DATASET} has fewer than 100 manifests below any output root")
+    assert not list(data.root.rglob("_index"))

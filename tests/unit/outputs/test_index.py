@@ -191,3 +191,20 @@ def test_who_looks_whether_all_is_there_asks_for_the_manifests(data, opened):
     opened.clear()
     published.walks(published.starts_of(heads))
     assert len(opened) == len(KEYS)
+
+
+def test_what_nobody_looks_for_is_not_written_and_its_storage_is_not_asked(tmp_path, monkeypatch):
+    few = Data(open_store("memory://"), tmp_path)
+    few.publish(*KEYS[: LEAST - 1])
+    monkeypatch.setattr(published, "read_many", _refused)
+    monkeypatch.setattr(index, "list_files", _refused)
+    assert few.index() == []
+    assert few.files() == []
+
+
+def test_a_storage_that_does_not_answer_is_asked_once_and_not_for_each_manifest(data, opened, monkeypatch):
+    monkeypatch.setattr(index, "list_files", _refused)
+    opened.clear()
+    with pytest.raises(OutputError, match="is denied"):
+        index_outputs(data.store, SOURCE, DATASET, whole=False)
+    assert opened == []
