@@ -45,6 +45,8 @@ _MOST_BYTES: Final = 1024**3
 """Of one file when it is unpacked."""
 Met = tuple[Reference, Manifest]
 """A manifest that readers meet, and how it is named."""
+Kept = dict[str, dict[str, bytes]]
+"""The files of an index by their names, each with the manifests in it by their digests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,46 +74,56 @@ def roots_read(addresses: Iterable[str]) -> list[str]:
     return [root for root, number in roots.items() if root and number >= LEAST]
 
 
-def indexed(source: str, dataset: str, roots: Iterable[str], *, strict: bool = False) -> dict[str, bytes]:
+def indexed(source: str, dataset: str, roots: Iterable[str]) -> dict[str, bytes]:
     """Return what indexes have of a dataset, by digest; without any, or where none can be read, nothing.
 
     :param source: the stored identifier of the source.
     :param roots: those to look below.
-    :param strict: raise what the storage says.
-    :raises OutputError: when an index cannot be read, if ``strict``.
     """
-    found: dict[str, bytes] = {}
-    for root in roots:
-        for kept in _kept(index_directory(root, source, dataset), strict=strict).values():
-            found |= kept
-    return found
+    return contents_of(_kept(index_directory(root, source, dataset)) for root in roots)
+
+
+def contents_of(kept: Iterable[Kept]) -> dict[str, bytes]:
+    """Return what some indexes have together, by digest."""
+    return {digest: content for files in kept for row in files.values() for digest, content in row.items()}
+
+
+def read_indexes(source: str, dataset: str, roots: Iterable[str]) -> dict[str, Kept]:
+    """Return the indexes of a dataset by output root, to be brought up to date.
+
+    :param source: the stored identifier of the source.
+    :param roots: those below which readers look for one.
+    :raises OutputError: when one cannot be read.
+    """
+    return {root: _kept(index_directory(root, source, dataset), strict=True) for root in roots}
 
 
 def write_indexes(
-    source: str, dataset: str, met: Iterable[Met], roots: Iterable[str], *, whole: bool = True
+    source: str, dataset: str, met: Iterable[Met], kept: Mapping[str, Kept], *, whole: bool
 ) -> list[Indexed]:
-    """Bring the indexes of a dataset up to date, one below each root.
+    """Bring indexes up to date.
 
     Mostly a file is added with what is new. Where half of an index is needed no more, or it has become many files, it
     is written anew. Two who do this at once write files of the same contents, or of other names.
 
     :param source: the stored identifier of the source.
     :param met: what readers meet.
-    :param roots: those below which readers look for one.
+    :param kept: the indexes, as :func:`read_indexes` found them.
     :param whole: whether readers meet nothing else, so that the rest may go.
-    :raises OutputError: when an index cannot be read or written.
+    :raises OutputError: when one cannot be written.
     """
-    by_root: dict[str, dict[str, Met]] = {root: {} for root in roots}
+    by_root: dict[str, dict[str, Met]] = {root: {} for root in kept}
     for reference, manifest in met:
         if (needed := by_root.get(output_root_of(reference.address))) is not None:
             needed[reference.digest] = reference, manifest
-    found = ((index_directory(root, source, dataset), needed) for root, needed in by_root.items())
-    return [_written(directory, needed, whole=whole) for directory, needed in found]
+    return [
+        _written(index_directory(root, source, dataset), kept[root], needed, whole=whole)
+        for root, needed in by_root.items()
+    ]
 
 
-def _written(directory: str, needed: Mapping[str, Met], *, whole: bool) -> Indexed:
-    kept = _kept(directory, strict=True)
-    there = {digest: content for row in kept.values() for digest, content in row.items()}
+def _written(directory: str, kept: Kept, needed: Mapping[str, Met], *, whole: bool) -> Indexed:
+    there = contents_of([kept])
     new = {digest: content for digest, content in _contents(needed, there) if content is not None}
     useful = {digest: content for digest, content in there.items() if digest in needed} if whole else there
     files = len(kept) + bool(new)
@@ -146,7 +158,7 @@ def _put(directory: str, contents: Mapping[str, bytes]) -> set[str]:
     return names
 
 
-def _kept(directory: str, *, strict: bool = False) -> dict[str, dict[str, bytes]]:
+def _kept(directory: str, *, strict: bool = False) -> Kept:
     """Return what the files of an index hold: of each, by its name, the manifests by their digests.
 
     :param strict: raise what the storage says; else what cannot be read is left out.

@@ -10,7 +10,14 @@ from typing import Final, Protocol
 
 from airflow_coordination.outputs.heads.pages import head_pages
 from airflow_coordination.outputs.heads.showing import shown_pages, steadily
-from airflow_coordination.outputs.index import Indexed, indexed, roots_read, write_indexes
+from airflow_coordination.outputs.index import (
+    Indexed,
+    contents_of,
+    indexed,
+    read_indexes,
+    roots_read,
+    write_indexes,
+)
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
 from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, met
 from airflow_coordination.planning.view.view import View
@@ -112,12 +119,13 @@ def _written(
     roots = roots_read(reference.address for *_, reference in starts)
     if not roots:
         return []
-    known = indexed(identifier, dataset, roots, strict=True)
+    kept = read_indexes(identifier, dataset, roots)
+    known = contents_of(kept.values())
     whole = whole or len(known) > _TOO_MANY * len(starts)
     row = starts if whole else [start for start in starts if start[2].digest not in known]
     found = walks(row, overlays, known=known)
     met = (each for (*_, first), walk in zip(row, found, strict=True) for each in _named(first, walk.chain))
-    return write_indexes(identifier, dataset, met, roots, whole=whole)
+    return write_indexes(identifier, dataset, met, kept, whole=whole)
 
 
 def _named(first: Reference, chain: Iterable[Manifest]) -> Iterator[tuple[Reference, Manifest]]:
