@@ -77,17 +77,13 @@ def _page(day: EndedDay, typed: str) -> EndedPage:
         counted_to=day.counted_to,
         whole=day.whole,
         by_duty=day.by_duty,
-        slots=[
-            EndedSlot(
-                at=row.start,
-                completed=row.completed,
-                failed=row.failed,
-                lost=row.lost,
-                rows=row.rows,
-                bytes=row.bytes,
-            )
-            for row in day.rows
-            if row.completed or row.failed or row.lost or row.rows
-        ],
+        slots=[slot_view(row) for row in day.rows if row.completed or row.failed or row.lost or row.rows],
         typed=typed,
+    )
+
+
+def slot_view(row: EndedSums) -> EndedSlot:
+    """Return the sums of a slot, as the board tells them."""
+    return EndedSlot(
+        at=row.start, completed=row.completed, failed=row.failed, lost=row.lost, rows=row.rows, bytes=row.bytes
     )

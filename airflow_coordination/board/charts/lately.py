@@ -15,7 +15,8 @@ from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
-from airflow_coordination.board.source_models import EndedLately, EndedSlot, SourceEnded
+from airflow_coordination.board.charts.ended import slot_view
+from airflow_coordination.board.source_models import EndedLately, SourceEnded
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, opened
 from airflow_coordination.board.visibility import visible_sources
 from airflow_coordination.monitoring.ended import EndedDay, ended_lately
@@ -109,7 +110,7 @@ def _page(found: list[tuple[str, str, EndedDay]], number: int, *, kept: bool) ->
         "since": min((day.since for day in work), default=start),
         "counted_to": max((day.counted_to for day in work), default=start),
         "by_duty": all(day.by_duty for day in work),
-        "slots": [_slot(sums[each]) for each in starts if each in sums],
+        "slots": [slot_view(sums[each]) for each in starts if each in sums],
         "sources": [_of_source(connection, source, day, starts) for connection, source, day in found],
     }
     return page.model_copy(update=more)
@@ -120,12 +121,6 @@ def _added(one: EndedSums, other: EndedSums) -> EndedSums:
         name: getattr(one, name) + getattr(other, name) for name in ("completed", "failed", "lost", "rows", "bytes")
     }
     return replace(one, **sums)
-
-
-def _slot(row: EndedSums) -> EndedSlot:
-    return EndedSlot(
-        at=row.start, completed=row.completed, failed=row.failed, lost=row.lost, rows=row.rows, bytes=row.bytes
-    )
 
 
 def _of_source(connection: str, source: str, day: EndedDay, starts: Sequence[datetime]) -> SourceEnded:
