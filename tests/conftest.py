@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import shutil
 import signal
@@ -49,6 +50,22 @@ _left_open = [0]
 
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown() -> None:
+    """Fail where a test leaves to others what makes them fail: the test that did it is named, not they."""
+    _warnings_are_heard()
+    _files_are_closed()
+
+
+def _warnings_are_heard() -> None:
+    """Fail where tests leave the product's warnings off: what another waits for in ``caplog`` never comes."""
+    product = logging.getLogger("airflow_coordination")
+    heard = product.isEnabledFor(logging.WARNING) and product.propagate
+    logging.disable(logging.NOTSET)
+    product.setLevel(logging.NOTSET)
+    product.propagate = True
+    assert heard, "Let logging say afterwards what it said before: logging.disable(), setLevel(), propagate"
+
+
+def _files_are_closed() -> None:
     """Fail where tests leave files open by the hundred: above 1,024 ``select()`` raises, in one that has left none."""
     if len(os.listdir(OPEN_FILES)) <= _left_open[0] + MORE_OPEN_FILES:
         return
