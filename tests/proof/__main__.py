@@ -3,7 +3,7 @@
 It goes on where the last time ended; --page only writes the page, --only simulation:in_memory runs one part alone.
 --only rest runs what CI tries in part, --only "rest:crash points" one row of it, and writes its table on the page;
 so do --only plain and --only plain:supply with the mutants of plain modules, --only merging:postgresql,
---only branching:postgresql and --only duties:in_memory.
+--only branching:postgresql, --only duties:in_memory and --only simulation:in_memory.
 """
 
 from __future__ import annotations

@@ -39,7 +39,9 @@ Local by random requests (`tests/integration/engines/test_simulated_engine.py`).
 
 On the way, seeds 3490, 59677, 63436, 66577, 79177 and 180983 were reported in memory, and each time the checker was at
 fault: it did not know of a message that the rules allow to come so late. It knows now (a test for each way is in
-`tests/unit/testing/test_history_check.py`), and the seeds were run again.
+`tests/unit/testing/test_history_check.py`), and the seeds were run again. The table is of the commit that was simulated
+last, `python -m tests.proof --only simulation:in_memory` goes on with it; until 2026-11-26 others made 101,367,400
+operations under 11,661,255 faults, without a violation.
 """
 
 _PER_OPERATIONS, _PER_FAULTS = (
@@ -147,8 +149,7 @@ def renew(part: str, ledger: Ledger, path: Path = PAGE) -> None:
 
 def _sections(ledger: Ledger, before: str) -> Iterable[str]:
     yield HEAD
-    yield SIMULATED
-    yield from _simulated(ledger)
+    yield from _simulation(ledger, before)
     yield REAL
     yield from _real(ledger)
     yield from _merging(ledger, before)
@@ -179,8 +180,20 @@ def _sum(lines: Iterable[Line], field: str) -> int:
     return sum(line[field] for line in lines)
 
 
-def _simulated(ledger: Ledger) -> Iterable[str]:
+def _simulation(ledger: Ledger, before: str) -> Iterable[str]:
+    """Yield the figures of the commit that was simulated last; those on the page where this ledger has none."""
+    yield SIMULATED
     found = {store: list(ledger.lines(f"simulation {store}")) for store in STORES["simulation"]}
+    every = sorted((line for lines in found.values() for line in lines), key=lambda line: str(line["at"]))
+    if not every:
+        yield before.partition(SIMULATED)[2].partition("\n## ")[0] or "\nNot run yet.\n"
+        return
+    newest = every[-1]
+    yield f"\nOn commit `{newest['code']}` ({newest['at'][:10]}):\n"
+    yield from _simulated({store: [line for line in found[store] if line["code"] == newest["code"]] for store in found})
+
+
+def _simulated(found: Mapping[str, list[Line]]) -> Iterable[str]:
     every = [line for lines in found.values() for line in lines]
     rows = [_simulated_row(store, lines) for store, lines in {**found, "together": every}.items()]
     yield _table(("store", "seeds", "operations", "faults", "violations"), *rows)
@@ -360,5 +373,6 @@ ALONE: Final = {
     "merging": (_merging, "\n## While branches show"),
     "plain": (_plain, "\n## The model"),
     "rest": (_rest, "\n## Versions"),
+    "simulation": (_simulation, "\n## On real processes"),
 }
 """The sections that can be written alone: how, and before which they belong."""
