@@ -17,6 +17,7 @@ import psutil
 import pytest
 
 from tests.engines.ports import free_ports
+from tests.share import SHARE
 from tests.system.events import HEARTBEAT
 
 START_UP = 300.0
@@ -169,6 +170,7 @@ def environment(home: Path, metadata_url: str, store_url: str) -> dict[str, str]
         "PYTHONPATH": str(Path(__file__).parents[2]),
         HOME_VARIABLE: str(home),
         "COORDINATION_SYSTEM_TESTS": str(DAGS.parent),
+        "COORDINATION_SYSTEM_MILLION": str(int(1_000_000 * SHARE)),
     }
 
 
