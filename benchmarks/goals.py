@@ -153,33 +153,13 @@ ROWS = (
         ),
     ),
     Row(
-        "P5",
-        "PostgreSQL: create with payload",
-        "create",
-        (
-            Aim("P5 rate", "rows a second beside COPY + ON CONFLICT", 0.7, at_least=True),
-            Aim("P5 cpu", "CPU beside COPY + ON CONFLICT", 2.0),
-            Aim("P5 procrastinate", "CPU of procrastinate beside ours", 7.0, at_least=True),
-        ),
-    ),
-    Row(
         "P6",
         "SQLite at synchronous=FULL",
         "sqlite",
         (
             Aim("P6 raw", "CPU beside raw SQL at FULL", 2.0),
-            Aim("P6 rate", "16 processes: cycles a second beside raw SQL at FULL", 0.75, at_least=True),
             Aim("P6 wait", "16 processes: longest wait", 300, "ms"),
             Aim("P6 served", "16 processes: most served beside least served", 3.0),
-        ),
-    ),
-    Row(
-        "P7",
-        "in memory",
-        "memory",
-        (
-            Aim("P7 cycles", "full cycles through the coordinator", 25_000, "/CPU s", at_least=True),
-            Aim("P7 steps", "steps of the store", 200_000, "/CPU s", at_least=True),
         ),
     ),
     Row(

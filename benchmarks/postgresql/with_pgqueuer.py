@@ -52,26 +52,12 @@ class PgQueuer:
         self._loop.run_until_complete(self._connection.close())
 
 
-class Enqueuing(PgQueuer):
-    """Enqueues jobs, with the path that the others keep as their payload."""
-
-    _made = 0
-
-    async def _cycles(self, count: int) -> None:
-        first, self._made = self._made, self._made + count
-        await _enqueue(self._queries, first, self._made)
-
-
 async def _fill(url: str, rows: int) -> None:
     connection = await asyncpg.connect(url)
     queries = Queries(AsyncpgDriver(connection))
     await queries.install()
-    await _enqueue(queries, 1, rows + 1)
-    await connection.close()
-
-
-async def _enqueue(queries: Queries, first: int, end: int) -> None:
-    for start in range(first, end, _PAGE):
-        page = range(start, min(start + _PAGE, end))
+    for start in range(1, rows + 1, _PAGE):
+        page = range(start, min(start + _PAGE, rows + 1))
         payloads = [f"s3://bucket/2013/{number:09}.parquet".encode() for number in page]
         await queries.enqueue([_ENTRYPOINT] * len(page), payloads, [0] * len(page))
+    await connection.close()

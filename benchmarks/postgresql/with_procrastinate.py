@@ -57,24 +57,10 @@ class Procrastinate:
         self._loop.run_until_complete(self._app.close_async())
 
 
-class Deferring(Procrastinate):
-    """Defers jobs, with the path that the others keep as their payload."""
-
-    _made = 0
-
-    async def _cycles(self, count: int) -> None:
-        first, self._made = self._made, self._made + count
-        await _defer(self._app, first, self._made)
-
-
 async def _fill(app: App, rows: int) -> None:
     async with app.open_async():
         await app.schema_manager.apply_schema_async()
-        await _defer(app, 1, rows + 1)
-
-
-async def _defer(app: App, first: int, end: int) -> None:
-    work = app.tasks["work"]
-    for start in range(first, end, _PAGE):
-        page = range(start, min(start + _PAGE, end))
-        await work.batch_defer_async(*({"key": f"s3://bucket/2013/{number:09}.parquet"} for number in page))
+        work = app.tasks["work"]
+        for start in range(1, rows + 1, _PAGE):
+            page = range(start, min(start + _PAGE, rows + 1))
+            await work.batch_defer_async(*({"key": f"s3://bucket/2013/{number:09}.parquet"} for number in page))

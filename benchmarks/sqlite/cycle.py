@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import ExitStack
 
 from benchmarks.goals import Reading, Readings
-from benchmarks.harness.figures import Turn, rate
+from benchmarks.harness.figures import Turn
 from benchmarks.harness.files import Files
 from benchmarks.harness.run import Run
 from benchmarks.harness.systems import ROOT, Spec
@@ -43,7 +43,6 @@ def benchmark(run: Run) -> Readings:
     their_longest, their_served = (max(figure(turn) for turn in crowd["raw"]) for figure in (_longest, _fairness))
     return {
         "P6 raw": beside(alone, ours("queued"), raw("queued")),
-        "P6 rate": beside(crowd, ours("waiting"), raw("waiting"), rate, "/s"),
         "P6 wait": Reading(longest, f"{longest:,.0f}", f"{longest:,.0f} ms", f"{their_longest:,.0f} ms"),
         "P6 served": Reading(served, f"{served:.2f}", f"{served:.2f} ×", f"{their_served:.2f} ×"),
     }
