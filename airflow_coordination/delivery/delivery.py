@@ -213,7 +213,7 @@ class Delivery:
         owed = self.routing.of_sink(observed(self.routing, flagged, seen) if alone else flagged, name)
         if not alone:
             owed = owed.observe(seen, *counted_sums(hashes(self.routing)))
-        written = owed.select(*self.routing.columns_of(name))
+        written = self.routing.of_block(owed, name)
         with self.lease.own_block(sink.dataset, sink.mode, format=sink.format, schema=written.schema) as block:
             self._opened.append(block)
             written.write.format(sink.format).options(**block.options).save(block.path)

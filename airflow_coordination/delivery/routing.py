@@ -142,11 +142,12 @@ class Routing:
 
         conditions = [_holds(each) for each in self._conditions().values()]
         flags = [condition.alias(f"{FLAG}{number}") for number, condition in enumerate(conditions)]
-        return self.records.select(*(fn.col(quoted(name)) for name in self.records.columns), *flags)
+        return self.records.select("*", *flags)  # each column by its name would be five calls to the JVM
 
     def of_sink(self, flagged: Any, name: str) -> Any:
         """Return the records that one sink is owed, with all their columns."""
-        return flagged.where(self.owed(list(self.sinks).index(name))).select(*map(quoted, self.records.columns))
+        added = [each for each in flagged.columns if each.startswith(FLAG)]
+        return flagged.where(self.owed(list(self.sinks).index(name))).drop(*added)
 
     def owed(self, number: int) -> str:
         """Return the condition of the records that a sink is owed, in SQL; behind all sinks come the dead letters.
@@ -157,9 +158,10 @@ class Routing:
             return _unless(len(self.drop), len(self.drop))
         return _unless(self.before_sinks + number, self.before_sinks)
 
-    def columns_of(self, name: str) -> list[str]:
-        """Return the names of the columns that a block has, quoted."""
-        return list(map(quoted, self.blocks[name].columns or self.records.columns))
+    def of_block(self, owed: Any, name: str) -> Any:
+        """Return what a block has of the records that it is owed: all their columns, or those that it names."""
+        chosen = self.blocks[name].columns
+        return owed if chosen is None else owed.select(*map(quoted, chosen))
 
     def set_aside(self, flagged: Any) -> Any:
         """Return the records that are dead letters by condition, with the columns of all conditions."""
@@ -201,7 +203,7 @@ class Routing:
         if doubles := sorted({name for name in columns if columns.count(name) > 1}):
             problem = "is the name of two columns"
             raise InvalidInputError("records", doubles[0], problem, "Rename one of them before delivering")
-        if taken := [name for name in columns if name.startswith(FLAG)]:
+        if taken := [name for name in columns if name.lower().startswith(FLAG)]:
             raise InvalidInputError("records", taken[0], "is a name that deliver needs itself", "Rename the column")
         if self.key not in columns:
             raise InvalidInputError("key", self.key, "is no column of the records", f"Give one of {', '.join(columns)}")

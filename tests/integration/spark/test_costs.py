@@ -9,7 +9,7 @@ import pytest
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.spark import Complete, drain
+from airflow_coordination.spark import Complete, Publish, drain
 from airflow_coordination.systems.spark.paths import load
 from benchmarks.spark.costs import counted
 
@@ -70,6 +70,22 @@ def test_the_marks_are_gone_when_it_is_over(spark, drained) -> None:
     names = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
     assert [context.getLocalProperty(name) for name in names] == [None] * 3
     assert not set(context.getJobTags())
+
+
+def test_a_delivery_is_as_few_calls_for_many_columns_as_for_some(spark, drained) -> None:
+    def calls(columns: int) -> int:
+        records = spark.range(3).selectExpr("id", *(f"id as c{number}" for number in range(columns)))
+
+        def deliver(spark, lease):
+            done = lease.deliver(records, "id", {"clean": Publish("clean")}, drop={"last": "id = 2"})
+            assert done.accounting.read == 3
+            return Complete()
+
+        made = drained(1, deliver).calls
+        return made.total() - made["release"]
+
+    calls(2)
+    assert calls(30) == calls(2)
 
 
 def test_many_paths_are_as_few_calls_as_some(spark, tmp_path) -> None:
