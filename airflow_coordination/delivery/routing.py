@@ -138,8 +138,6 @@ class Routing:
 
     def flagged(self) -> Any:
         """Return the records with a boolean column for each reason, for the dead letters' condition, for each sink."""
-        from pyspark.sql import functions as fn
-
         conditions = [_holds(each) for each in self._conditions().values()]
         flags = [condition.alias(f"{FLAG}{number}") for number, condition in enumerate(conditions)]
         return self.records.select("*", *flags)  # each column by its name would be five calls to the JVM
