@@ -10,12 +10,10 @@ from airflow_coordination.cli.command import ASKED_FOR as _ASKED_FOR
 from airflow_coordination.cli.command import NAMED as _NAMED
 from airflow_coordination.cli.command import option as _option
 from airflow_coordination.cli.compaction_commands import COMPACTION_COMMANDS
-from airflow_coordination.cli.config_commands import CONFIG_COMMANDS
 from airflow_coordination.cli.copies.commands import COPIES_COMMANDS, LOCATIONS_COMMANDS
 from airflow_coordination.cli.doctor import doctor
-from airflow_coordination.cli.duties_commands import DUTIES_COMMANDS
+from airflow_coordination.cli.duties_commands import CONFIG_COMMANDS, DUTIES_COMMANDS, RULES_COMMANDS
 from airflow_coordination.cli.quickstart.command import quickstart
-from airflow_coordination.cli.rules_commands import RULES_COMMANDS
 from airflow_coordination.cli.subcommands import (
     acting,
     hiding,

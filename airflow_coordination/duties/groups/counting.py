@@ -1,13 +1,15 @@
-"""The duty ``countEnded``: how much ended in each five minutes of a source, for charts, counted from the history."""
+"""The duties that count: ``collectStats`` what there is in all sources, ``countEnded`` what ended in five minutes."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import timedelta
 from typing import ClassVar, Final
 
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.protocol.beside.ended_sums import MOST_SLOTS, SLOT
+from airflow_coordination.values.status import PartitionStatus
 from airflow_coordination.values.times import from_micros, to_micros
 
 MOST_PORTIONS: Final = 50
@@ -17,7 +19,7 @@ SELDOM: Final = timedelta(hours=1)
 
 
 class CountEnded:
-    """Counts on in each source, from where whoever counted before has got to; what is two days old goes.
+    """Counts on how much ended, for charts, from where whoever counted before has got to; what is two days old goes.
 
     Any number of these may run at once, and one that dies half way leaves nothing wrong (decision 158).
     """
@@ -56,3 +58,31 @@ class _Counting:
         more = f"; {self.behind} source(s) go on in the next run" if self.behind else ""
         counts = {"ended/sums/count": self.rows, "ended/behind/count": self.behind}
         return Ran(said=said + more, counts=counts, idle=not self.endings, errors=errors, left=self._forgot)
+
+
+class CollectStats:
+    """Counts partitions by status, and chunks by what compaction makes of them, as its last plan has left the sums.
+
+    Source: Druid, ``CollectSegmentAndServerStats``.
+    """
+
+    name: ClassVar[str] = "collectStats"
+
+    def run(self, round: Round) -> Ran:
+        """Count; two requests for each source, whatever it has."""
+        counts = dict.fromkeys((f"partition/{status.lower()}/count" for status in PartitionStatus), 0)
+        counts |= {"interval/count": 0, "interval/bytes": 0}
+        for coordinator in round.sources:
+            for metric, number in _stats_of(coordinator).items():
+                counts[metric] = counts.get(metric, 0) + number
+        there = sum(counts[f"partition/{status.lower()}/count"] for status in PartitionStatus)
+        return Ran(said=f"{len(round.sources)} source(s) with {there} partition(s)", counts=counts, idle=True)
+
+
+def _stats_of(coordinator: SourceCoordinator) -> Counter[str]:
+    found = Counter({f"partition/{status.lower()}/count": n for status, n in coordinator.counts().items()})
+    for totals in coordinator.looking.chunks.totals():
+        found["interval/count"] += totals.chunks
+        found["interval/bytes"] += totals.bytes_now or 0
+        found[f"interval/{totals.state.replace(' ', '_')}/count"] += totals.chunks
+    return found

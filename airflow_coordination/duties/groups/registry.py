@@ -9,13 +9,12 @@ from typing import Final
 
 from airflow_coordination.duties.copies.group import BalanceSegments, UnloadUnused
 from airflow_coordination.duties.groups.compacting import CompactSegments
-from airflow_coordination.duties.groups.counting import CountEnded
+from airflow_coordination.duties.groups.counting import CollectStats, CountEnded
 from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
 from airflow_coordination.duties.groups.hiding import RunRules
 from airflow_coordination.duties.groups.metadata import KillAudit, KillCompactionConfig, KillRules
 from airflow_coordination.duties.groups.round import GroupDuty
 from airflow_coordination.duties.groups.running import Group
-from airflow_coordination.duties.groups.stats import CollectStats
 from airflow_coordination.duties.properties import read_duties
 from airflow_coordination.duties.watching.losses import WatchLosses
 from airflow_coordination.planning.duties.groups import Duties, DutyGroup

@@ -12,11 +12,10 @@ from airflow_coordination.duties.compaction.configured import set_compaction
 from airflow_coordination.duties.compaction.planner import Planner
 from airflow_coordination.duties.groups import counting
 from airflow_coordination.duties.groups.compacting import CompactSegments
-from airflow_coordination.duties.groups.counting import CountEnded
+from airflow_coordination.duties.groups.counting import CollectStats, CountEnded
 from airflow_coordination.duties.groups.deleting import KillStalePending, KillUnused
 from airflow_coordination.duties.groups.hiding import RunRules
 from airflow_coordination.duties.groups.round import Cluster, GroupDuty, Ran, Round
-from airflow_coordination.duties.groups.stats import CollectStats
 from airflow_coordination.duties.retention.hiding import hide
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import Block, SourceCoordinator
