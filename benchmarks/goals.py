@@ -80,6 +80,12 @@ ROWS = (
         (Aim("W1", "beside one plain Spark job that reads all: wall time", 1.5),),
     ),
     Row(
+        "W3",
+        "Spark: 200 leases in one Spark job, each with its own output, ending and answer",
+        "felt",
+        (Aim("W3", "beside Spark's partitionBy of the same rows: wall time", 2.0),),
+    ),
+    Row(
         "W4",
         "Spark: a block delivered with counts beside write.parquet",
         "felt",

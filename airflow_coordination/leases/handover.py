@@ -82,6 +82,7 @@ class HandOver:
         ``None`` for a driver elsewhere, whose JVM nobody but its cluster ends.
     :param concurrent_leases: how many leases it works under at a time.
     :param balance: how it shares the source with other workers, ``None`` when it does not.
+    :param together: for how many leases it calls its function once, ``None`` for one at a time.
     :param retaken: partitions and fences of further tenures that it goes on with, from an earlier try of the task.
     """
 
@@ -98,6 +99,7 @@ class HandOver:
     task_pid: int | None = None
     concurrent_leases: int = 1
     balance: Balancing | None = None
+    together: int | None = None
     retaken: tuple[tuple[str, Fence], ...] = ()
 
     def to_json(self) -> str:
@@ -108,6 +110,8 @@ class HandOver:
         if self.concurrent_leases == 1 and not self.retaken:
             for name in _NEWER_FIELDS:
                 del fields[name]
+        if self.together is None:  # a driver with older code refuses what it does not know, by name
+            del fields["together"]
         if self.balance is None:
             del fields["balance"]
         else:

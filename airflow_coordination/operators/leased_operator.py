@@ -32,6 +32,7 @@ from airflow_coordination.values.settings import (
     Settings,
     balancing,
     check_concurrent_leases,
+    check_together,
     check_way_out,
 )
 
@@ -59,6 +60,9 @@ class LeasedOperator(TextFields):
     :param concurrent_leases: how many partitions it works on at a time, in as many threads of that application, which
         share its executors: 1 to 32, not more than ``max_leases``. The hint is for the first; the others take what
         comes next. A retry takes all that the try before held.
+    :param together: call the function once for all that can be had, but for so many partitions at most (500): it gets
+        ``leases``, a :class:`.PartitionLeases`, and writes all their rows by one Spark job; each lease ends on its own.
+        Not with ``concurrent_leases`` or ``balance``. A retry retakes one, and acquires the others again.
     :param balance: share the source evenly with other tasks that have it: take over from the dead, hand over to who
         comes late, and ask others for leases where nothing is free. It needs ``max_leases=None``.
     :param max_leases_to_steal_at_one_time: for so many leases it asks at a time.
@@ -98,6 +102,7 @@ class LeasedOperator(TextFields):
         output_root: str | None = None,
         max_leases: int | None = 1,
         concurrent_leases: int = 1,
+        together: int | None = None,
         balance: bool = False,
         max_leases_to_steal_at_one_time: int = AT_ONE_TIME,
         hand_over_timeout: timedelta | float | None = None,
@@ -134,6 +139,7 @@ class LeasedOperator(TextFields):
             raise SettingsError("on_clear", on_clear, problem, f"Use `{TYPED} reset`, or max_leases=1")
         self.max_leases = max_leases
         self.concurrent_leases = check_concurrent_leases(concurrent_leases, max_leases)
+        self.together = check_together(together, max_leases, concurrent_leases, balance=balance)
         self.balancing = balancing(
             balance,
             max_leases,

@@ -105,6 +105,7 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
                     max_runtime=self.max_runtime,
                     killed=lambda: self._killed,
                     balance=self.balancing,
+                    together=self.together,
                 )
         show_partition(self._context, reports.tenures.label)
         reports.conclude(coordinator, stop)

@@ -95,6 +95,11 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
         return self.max_leases != 1
 
     @property
+    def _at_a_time(self) -> int:
+        """Under how many leases its driver may be at a time."""
+        return self.together or self.concurrent_leases
+
+    @property
     def _application(self) -> Application:
         """The application; one that does not begin its tenure itself needs ``complete_on_success``."""
         begins = not is_foreign(self.application) and not self.complete_on_success
@@ -102,7 +107,8 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
 
     def _checked_hook(self) -> LeasedSparkSubmitHook:
         """Return the hook of a submission that can work here."""
-        check_concurrency(self.concurrent_leases, self._application, balanced=self.balancing is not None)
+        balanced = self.balancing is not None
+        check_concurrency(self.concurrent_leases, self._application, balanced=balanced, together=self.together)
         hook = LeasedSparkSubmitHook(**self.hook_arguments())
         self.submit_with(hook)
         if not is_foreign(self.application):
@@ -116,8 +122,8 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
 
     def _mode(self, hook: LeasedSparkSubmitHook, coordinator: SourceCoordinator, context: Context) -> SubmissionMode:
         if hook.driver is Driver.WORKER:
-            return ClientMode(hook, coordinator, context, several=self._several, places=self.concurrent_leases)
-        return ClusterMode(self, hook, coordinator, context, several=self._several, places=self.concurrent_leases)
+            return ClientMode(hook, coordinator, context, several=self._several, places=self._at_a_time)
+        return ClusterMode(self, hook, coordinator, context, several=self._several, places=self._at_a_time)
 
     def _hand_over(
         self, coordinator: SourceCoordinator, lease: Lease, further: Sequence[Lease], task_pid: int | None
@@ -137,5 +143,6 @@ class LeasedSparkSubmitOperator(LeasedOperator, ProviderOperator):
             task_pid=task_pid,
             concurrent_leases=self.concurrent_leases,
             balance=self.balancing,
+            together=self.together,
             retaken=tuple((each.key, each.fence) for each in further),
         )

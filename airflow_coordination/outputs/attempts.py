@@ -370,6 +370,14 @@ class Attempt:
         if manifest.follows and is_due(len(own), self.fence.token):
             write_trail(manifest, own)
 
+    def forget(self, opened: Collection[OpenBlock]) -> None:
+        """Take what was finished in these blocks for nothing: no ending will publish it.
+
+        :param opened: blocks of this attempt.
+        """
+        paths = {block.path for block in opened}
+        self._finished = [each for each in self._finished if each.directory not in paths]
+
     def check(self) -> None:
         """Look once more at every block that was finished here.
 

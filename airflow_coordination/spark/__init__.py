@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from airflow_coordination.spark.completed import count_completed, read_completed
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
+    from airflow_coordination.spark.together.leases import PartitionLeases
     from airflow_coordination.systems.http.call import CallUrl
     from airflow_coordination.systems.http.sink import HttpSink
     from airflow_coordination.systems.kafka.offsets import CommitOffsets
@@ -50,6 +51,7 @@ _HOMES = {
     "OpenSearchSink": "airflow_coordination.systems.opensearch.sink",
     "PartitionApplication": "airflow_coordination.spark.application",
     "PartitionLease": "airflow_coordination.spark.lease",
+    "PartitionLeases": "airflow_coordination.spark.together.leases",
     "PostgresSink": "airflow_coordination.systems.sql.postgres_sink",
     "Publish": "airflow_coordination.delivery.routing",
     "ShardBatch": "airflow_coordination.systems.kinesis.reader",
@@ -85,6 +87,7 @@ __all__ = [
     "OpenSearchSink",
     "PartitionApplication",
     "PartitionLease",
+    "PartitionLeases",
     "PostgresSink",
     "Publish",
     "ShardBatch",

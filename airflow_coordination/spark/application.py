@@ -30,6 +30,7 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+from airflow_coordination.spark.together.course import Together
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.error_text import error_text
@@ -150,12 +151,19 @@ class _Driver:
         with capped_listing(spark):
             if handover.concurrent_leases > 1 or handover.balance is not None:
                 code = self._work_as_pool(driver, until)
+            elif handover.together is not None:
+                code = _exit_code(self._heard(self._together(driver, handover.together, until).run()))
             else:
                 course = OneByOne(self._function, driver, self._acquire, handover.max_leases, until)
                 code = _exit_code(self._heard(course.run()))
         if code != EXIT_STOPPED:
             _stop(spark)
         return code
+
+    def _together(self, driver: DriverContext, together: int, until: float | None) -> Together:
+        """Return the course of batches of leases."""
+        acquire, most = self._acquire, self._handover.max_leases
+        return Together(self._function, driver, acquire, acquire, together=together, max_leases=most, until=until)
 
     def _work_as_pool(self, driver: DriverContext, until: float | None) -> int:
         """Work through several tenures at a time, and return the exit code."""

@@ -26,6 +26,7 @@ from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_pool import BalancedPool
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
+from airflow_coordination.spark.together.course import Together
 from airflow_coordination.spark.why_ended import Why, in_words, more_exactly
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.stores.opening import open_store
@@ -41,6 +42,7 @@ from airflow_coordination.values.settings import (
     Settings,
     balancing,
     check_concurrent_leases,
+    check_together,
 )
 from airflow_coordination.values.status import Outcome
 from airflow_coordination.values.whereabouts import whereabouts
@@ -118,6 +120,7 @@ def drain(
     partition_prefix: str | None = None,
     settings: Settings | None = None,
     concurrent_leases: int = 1,
+    together: int | None = None,
     balance: bool = False,
     max_leases_to_steal_at_one_time: int = AT_ONE_TIME,
     hand_over_timeout: timedelta | None = None,
@@ -146,6 +149,9 @@ def drain(
     :param concurrent_leases: how many partitions at a time, 32 at most, not more than ``max_leases``: ``main`` is
         called in as many threads of this session, which share its executors. The loss of one lease cancels the jobs of
         its thread only (``pyspark.InheritableThread`` passes that on to threads of its own).
+    :param together: call ``main(spark, leases)`` once for all that can be had, but for so many partitions at most:
+        ``leases`` is a :class:`.PartitionLeases`, which writes all their rows by one Spark job. Each lease is renewed
+        and ended on its own all the same. A call that fails is made again for each half, until who fails is alone.
     :param balance: share the source evenly with other drains that have it: each is a worker that can hold
         ``concurrent_leases``, takes one lease at first and its share one look later.
         Who comes late asks those who have more (``lease.wanted``). It needs ``max_leases=None``.
@@ -169,6 +175,7 @@ def drain(
     if _stopped.is_set():
         return _returned(Drained(stopped=True, why=Why.STOPPED), on_stop)
     check_concurrent_leases(concurrent_leases, max_leases)
+    check_together(together, max_leases, concurrent_leases, balance=balance)
     options = balancing(
         balance,
         max_leases,
@@ -191,6 +198,16 @@ def drain(
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
         if options is not None:
             course: Course = _as_balanced_pool(main, driver, supplier, concurrent_leases, options)
+        elif together is not None:
+            course = Together(
+                main,
+                driver,
+                lambda: next_lease(coordinator, supplier),
+                coordinator.get_next_partition,
+                together=together,
+                max_leases=max_leases,
+                hears=True,
+            )
         elif concurrent_leases == 1:
             course = OneByOne(main, driver, lambda: next_lease(coordinator, supplier), max_leases, hears=True)
         else:

@@ -159,6 +159,11 @@ class PartitionLease:
         return self._lease.wanted
 
     @property
+    def lost(self) -> CoordinationError | None:
+        """Why the lease is over for this driver, ``None`` as long as it is held."""
+        return self.refused or self._heartbeat.lost
+
+    @property
     def blocks(self) -> tuple[Block, ...]:
         """The blocks finished since the last save, in their order."""
         return tuple(self._finished)
@@ -409,6 +414,8 @@ class PartitionLease:
         if os.getpid() == self._lease.chain.process:  # as in own_block
             with self._lock:
                 self._finished = [each for each in self._finished if not any(block.holds(each) for block in opened)]
+                if self._attempt is not None:
+                    self._attempt.forget(opened)
 
     @property
     def accounting(self) -> Accounting:
@@ -456,7 +463,7 @@ class PartitionLease:
 
         :raises PartitionNotOwnedError: when it was lost: stop.
         """
-        if error := self.refused or self._heartbeat.lost:
+        if error := self.lost:
             raise error
 
     @contextmanager

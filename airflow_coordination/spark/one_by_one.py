@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -67,11 +67,17 @@ class OneByOne:
         with nullcontext() if self._stops is None else self._stops.heard(), unmarked_at_the_end():
             lease = self._next()
             while lease is not None:
-                ended = run_tenure(self._function, lease, self._driver, fetch_next=self._take)
-                yield ended
-                lease = self._after(ended)
+                endings: list[Ended] = []
+                for ended in self._worked(lease):
+                    endings.append(ended)
+                    yield ended
+                lease = self._after(endings)
             if self.stopped is not None:
                 self.why = Why.STOPPED
+
+    def _worked(self, lease: Lease) -> Iterator[Ended]:
+        """Yield the endings of what begins with this lease."""
+        yield run_tenure(self._function, lease, self._driver, fetch_next=self._take)
 
     def _take(self) -> bool:
         """Return whether a further tenure may begin."""
@@ -106,23 +112,25 @@ class OneByOne:
             give_back_unbegun(self._driver.coordinator)
             return None
 
-    def _after(self, ended: Ended) -> Lease | None:
-        """Return the lease to go on with after this ending, ``None`` after the last one; say why it was."""
-        _raise_what_goes_on(ended)
-        self._given_up.note(ended)
-        if ended.stop is not None:
+    def _after(self, endings: Sequence[Ended]) -> Lease | None:
+        """Return the lease to go on with after these endings, ``None`` after the last ones; say why it was."""
+        for ended in endings:
+            _raise_what_goes_on(ended)
+            self._given_up.note(ended)
+        if not endings or any(ended.stop is not None for ended in endings):
             self.why = Why.STOPPED
             return None
-        if ended.following is None and self.stopped is None:
+        last = endings[-1]
+        if last.following is None and self.stopped is None:
             if not self._take():
                 self.why = Why.LIMIT
                 return None
             if not usable(self._driver.spark):
                 self.why = Why.SESSION
-                if ended.outcome is Outcome.FAILED:
+                if last.outcome is Outcome.FAILED:
                     return None  # its JVM is gone or its session stopped: every further partition would fail, too
-                raise _session_stopped(ended.key)
-        return self._next(ended.following)
+                raise _session_stopped(last.key)
+        return self._next(last.following)
 
 
 class GivenUp:

@@ -32,7 +32,7 @@ from airflow_coordination.spark.measuring import measured
 from airflow_coordination.spark.reports import Report, silent
 from airflow_coordination.systems.sink import SinkNotReadyError
 from airflow_coordination.systems.spark.error_text import MAX_ERROR, error_text, stack_text
-from airflow_coordination.systems.spark.jobs import jobs_of
+from airflow_coordination.systems.spark.jobs import Jobs, jobs_of
 from airflow_coordination.systems.spark.session import has_jvm, note_on_locale, usable
 from airflow_coordination.values.errors import (
     BranchError,
@@ -51,7 +51,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-PartitionFunction = Callable[[Any, PartitionLease], PartitionOutcome]
+PartitionFunction = Callable[[Any, Any], Any]
+"""Called with the session and a :class:`PartitionLease`; with ``together``, with a :class:`.PartitionLeases`."""
 _NO_SESSION = "Look in the driver's log for why it ended, and leave spark.stop() out of partition functions"
 
 
@@ -135,103 +136,107 @@ def run_tenure(
     :param fetch_next: asked as it completes: whether to acquire the next partition in the same step.
     """
     driver.coordinator.tries.gone.look_now_and_then()
-    return _Tenure(function, lease, driver, fetch_next).run()
+    driver.coordinator.tries.gone.look_now_and_then()
+    return _Call(function, lease, driver, fetch_next).run()
 
 
 @dataclass(frozen=True, slots=True)
-class _NotBegun:
+class NotBegun:
     """In the place of what a function returned that was never called."""
 
     problem: CoordinationError
 
 
-class _Tenure:
+class Tenure:
+    """The part of a tenure that is one lease's own: its renewals, what the function sees of it, and its ending.
+
+    :param lease: the lease.
+    :param driver: what the tenures share.
+    :param jobs: of the function's call, whose progress keeps the lease alive.
+    :param on_lost: called once with the reason when the lease is lost, in another thread.
+    :param fetch_next: asked as it completes: whether to acquire the next partition in the same step.
+    """
+
     def __init__(
-        self, function: PartitionFunction, lease: Lease, driver: DriverContext, fetch_next: Callable[[], bool]
+        self,
+        lease: Lease,
+        driver: DriverContext,
+        jobs: Jobs,
+        on_lost: Callable[[CoordinationError], object],
+        fetch_next: Callable[[], bool] = _no,
     ) -> None:
-        self._function, self._lease, self._driver, self._fetch_next = function, lease, driver, fetch_next
+        self._lease, self._driver, self._fetch_next = lease, driver, fetch_next
         self._then: str | None = None
         self._actions: tuple[SourceAction, ...] = ()
-        self._over: Ended | None = None
-        self._ending = threading.Lock()
         lease.chain.heeds = driver.heeds
-        self._jobs = jobs_of(driver.spark, lease.fence, alone=driver.alone, pooled=driver.pooled)
-        stuck = self._stuck if driver.on_stuck else None
-        self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
-        self._heartbeat = Heartbeat(
-            self._renew,
-            lease,
-            self._interruption.request,
-            driver.coordinator.settings,
-            self._jobs.progress,
-            first=driver.renewals,
+        self.heartbeat = Heartbeat(
+            self._renew, lease, on_lost, driver.coordinator.settings, jobs.progress, first=driver.renewals
         )
-        self._seen = PartitionLease(
+        self.seen = PartitionLease(
             driver.coordinator,
             lease,
-            self._heartbeat,
+            self.heartbeat,
             driver.output_root,
             driver.measure_in,
             driver.report,
             driver.compatibility,
         )
 
-    def run(self) -> Ended:
-        branch = self._lease.partition.branch
-        self._tell("began", owner=self._driver.coordinator.owner.text, **({} if branch is None else {"branch": branch}))
-        result, goes_on = self._call(), False
-        self._jobs.over()
-        try:
-            with self._ending:
-                if self._over is not None:
-                    return replace(self._over, late=True)
-                self._over = self._ended(self._end(result))
-                goes_on = self._over.following is not None
-                return self._over
-        finally:
-            if not goes_on:  # else the tenure that follows in this thread marks its own jobs instead
-                self._jobs.unmark()
+    @property
+    def key(self) -> str:
+        """The partition."""
+        return self._lease.key
 
-    def _call(self) -> object:
-        """Return the function's result, or its exception."""
-        try:
-            self._jobs.mark(f"partition {self._lease.key!a}")
-        except Exception as error:  # its session was stopped, or its JVM is gone
-            return _NotBegun(DeploymentError(f"The Spark session does not work ({error_text(error)})", _NO_SESSION))
-        try:
-            with self._driver.within(self._interruption), self._heartbeat, self._interruption:
-                work = partial(call_in_this_process, self._function, self._driver.spark, self._seen)
-                result = self._interruption.call(work, lambda: not self._driver.alone or has_jvm(self._driver.spark))
-                self._seen.check_no_open_block("end the tenure")
-                outcome = self._seen.deliveries.allowed(result)
-                if isinstance(outcome, Complete | Close):
-                    self._seen.check_blocks()
-                    self._note(outcome)
-                return outcome
-        except (Interrupted, KeyboardInterrupt) as error:
-            return type(error)()  # without its traceback, which would keep a connection to the JVM that it cut
-        except BaseException as error:
-            return error
+    @property
+    def lost(self) -> CoordinationError | None:
+        """Why the lease is over for this driver, ``None`` as long as it is held."""
+        return self.seen.lost
+
+    def tell_begun(self) -> None:
+        """Report that the work on it begins."""
+        branch = self._lease.partition.branch
+        more = {} if branch is None else {"branch": branch}
+        self._tell("began", owner=self._driver.coordinator.owner.text, **more)
+
+    def allowed(self, result: object) -> object:
+        """Return the outcome that the function's result may have, with what follows it noted down.
+
+        :raises CoordinationError: when a block or a delivery does not allow a good one.
+        """
+        self.seen.check_no_open_block("end the tenure")
+        outcome = self.seen.deliveries.allowed(result)
+        if isinstance(outcome, Complete | Close):
+            self.seen.check_blocks()
+            self._note(outcome)
+        return outcome
+
+    def end(self, result: object, stopped: BaseException | None) -> Ended:
+        """End it for what came out of the function, and report it. The heartbeat must be over: nobody else writes.
+
+        :param result: an outcome, an exception, or :class:`NotBegun`.
+        :param stopped: why the call was interrupted, ``None`` if it was not.
+        """
+        return self._ended(self._end(result, stopped))
 
     def _renew(self, lease: Lease) -> Lease:
         try:
             return self._driver.coordinator.renew(lease)
         except (PartitionNotOwnedError, PartitionNotFoundError) as error:
-            self._seen.refused = error
+            self.seen.refused = error
             raise
 
-    def _end(self, result: object) -> Ended:
-        """Return the ending for what came out of the function. The heartbeat is over, so nobody else writes."""
-        if isinstance(result, _NotBegun):
+    def _end(self, result: object, stopped: BaseException | None) -> Ended:
+        """Return the ending for what came out of the function."""
+        if isinstance(result, NotBegun):
             return self._not_begun(result.problem)
         if isinstance(result, SinkNotReadyError):  # perhaps that of this partition alone: the others go first
             return self._not_begun(result, max(self._driver.coordinator.settings.retry_delay, timedelta(seconds=1)))
-        if isinstance(result, CoordinationError) and result is self._seen.misconfigured:
+        if isinstance(result, CoordinationError) and result is self.seen.misconfigured:
             return self._not_begun(result)
-        return self._end_of_work(result)
+        return self._end_of_work(result, stopped)
 
-    def _end_of_work(self, result: object) -> Ended:
-        reason = self._seen.refused or self._heartbeat.lost or self._interruption.reason
+    def _end_of_work(self, result: object, stopped: BaseException | None) -> Ended:
+        reason = self.lost or stopped
         if isinstance(reason, NoProgressError):
             return self._fail(reason)
         if isinstance(reason, PartitionNotOwnedError | PartitionNotFoundError):
@@ -270,8 +275,8 @@ class _Tenure:
             return self._lost(error)
 
     def _apply(self, outcome: PartitionOutcome) -> Ended:
-        coordinator, lease, blocks = self._driver.coordinator, self._lease, self._seen.blocks
-        counted = self._seen.deliveries.counted
+        coordinator, lease, blocks = self._driver.coordinator, self._lease, self.seen.blocks
+        counted = self.seen.deliveries.counted
         if isinstance(outcome, GiveUp):
             return self._give_up(outcome, None)
         if isinstance(outcome, Close):
@@ -290,7 +295,7 @@ class _Tenure:
 
     def _note(self, outcome: Complete | Close) -> None:
         """Write down what follows the ending, while the lease is renewed: that may take a look at many objects."""
-        if outcome.then is not None and not self._seen.leaves_out_notes():
+        if outcome.then is not None and not self.seen.leaves_out_notes():
             from airflow_coordination.duties.follow_ups import note_of, pinned
 
             ended = self._lease.chain.partition
@@ -334,7 +339,7 @@ class _Tenure:
             return self._lost(refusal, stop)
         finally:  # after the ending: whatever the log does with it, the partition has its error
             log.error("Partition %r failed: %s", self._lease.key, stack_text(error))
-        self._seen.parking.follow()
+        self.seen.parking.follow()
         return Ended(key=self._lease.key, outcome=Outcome.FAILED, message=text, stop=stop)
 
     def _lost(self, error: CoordinationError, stop: BaseException | None = None) -> Ended:
@@ -345,20 +350,9 @@ class _Tenure:
         return Ended(
             key=self._lease.key, outcome=Outcome.STOLEN if stolen else Outcome.LOST, message=str(error), stop=stop
         )
-
-    def _stuck(self, reason: BaseException) -> None:
-        """End the tenure in the place of a function that does not come back, then leave the process to its owner."""
-        self._heartbeat.stop()
-        with self._ending:
-            if self._over is not None:  # the function came back just now
-                return
-            self._over = self._ended(self._end(Interrupted()))
-        if self._driver.on_stuck is not None:
-            self._driver.on_stuck(self._over)
-
     def _ended(self, ended: Ended) -> Ended:
         more: dict[str, Any] = {"cut": True} if ended.cut else {}
-        rows = sum(each.rows for each in self._seen.manifests)
+        rows = sum(each.rows for each in self.seen.manifests)
         if rows and ended.outcome in (Outcome.COMPLETED, Outcome.CLOSED):
             more["rows"] = rows
         self._tell("ended", outcome=str(ended.outcome), message=ended.message, **more)
@@ -366,3 +360,64 @@ class _Tenure:
 
     def _tell(self, event: str, **facts: Any) -> None:
         self._driver.report(event, key=self._lease.key, fence=str(self._lease.fence), **facts)
+
+
+class _Call:
+    """One call of a function under one lease."""
+
+    def __init__(
+        self, function: PartitionFunction, lease: Lease, driver: DriverContext, fetch_next: Callable[[], bool]
+    ) -> None:
+        self._function, self._key, self._driver = function, lease.key, driver
+        self._over: Ended | None = None
+        self._ending = threading.Lock()
+        self._jobs = jobs_of(driver.spark, lease.fence, alone=driver.alone, pooled=driver.pooled)
+        stuck = self._stuck if driver.on_stuck else None
+        self._interruption = Interruption(self._jobs.cancel, stuck, driver.why_stopped)
+        self._tenure = Tenure(lease, driver, self._jobs, self._interruption.request, fetch_next)
+
+    def run(self) -> Ended:
+        self._tenure.tell_begun()
+        result, goes_on = self._call(), False
+        self._jobs.over()
+        try:
+            with self._ending:
+                if self._over is not None:
+                    return replace(self._over, late=True)
+                self._over = self._tenure.end(result, self._interruption.reason)
+                goes_on = self._over.following is not None
+                return self._over
+        finally:
+            if not goes_on:  # else the tenure that follows in this thread marks its own jobs instead
+                self._jobs.unmark()
+
+    def _call(self) -> object:
+        """Return the function's result, or its exception."""
+        try:
+            self._jobs.mark(f"partition {self._key!a}")
+        except Exception as error:  # its session was stopped, or its JVM is gone
+            return no_session(error)
+        try:
+            with self._driver.within(self._interruption), self._tenure.heartbeat, self._interruption:
+                work = partial(call_in_this_process, self._function, self._driver.spark, self._tenure.seen)
+                result = self._interruption.call(work, lambda: not self._driver.alone or has_jvm(self._driver.spark))
+                return self._tenure.allowed(result)
+        except (Interrupted, KeyboardInterrupt) as error:
+            return type(error)()  # without its traceback, which would keep a connection to the JVM that it cut
+        except BaseException as error:
+            return error
+
+    def _stuck(self, reason: BaseException) -> None:
+        """End the tenure in the place of a function that does not come back, then leave the process to its owner."""
+        self._tenure.heartbeat.stop()
+        with self._ending:
+            if self._over is not None:  # the function came back just now
+                return
+            self._over = self._tenure.end(Interrupted(), self._interruption.reason)
+        if self._driver.on_stuck is not None:
+            self._driver.on_stuck(self._over)
+
+
+def no_session(error: Exception) -> NotBegun:
+    """Return what comes of a function that is not called, because its jobs could not be marked."""
+    return NotBegun(DeploymentError(f"The Spark session does not work ({error_text(error)})", _NO_SESSION))

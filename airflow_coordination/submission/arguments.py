@@ -12,14 +12,16 @@ from typing import Any, Final
 
 from airflow_coordination.values.input_errors import SettingsError
 
-INJECTED: Final = ("spark", "lease")
+LEASE: Final = "lease"
+LEASES: Final = "leases"
+"""The name that a function may give to the lease where it works on many together."""
 HINT: Final = "hint"
 
 
 class PartitionCallable:
     """Calls ``function(spark, lease, …)``; its signature shows the rest, and ``hint``, which is the operator's.
 
-    :param function: has the parameters ``spark`` and ``lease``, in any place.
+    :param function: has the parameters ``spark`` and ``lease``, or ``leases``, in any place.
     :raises SettingsError: when it has not, or is a coroutine.
     """
 
@@ -28,7 +30,9 @@ class PartitionCallable:
         _check(function, self._signature)
         functools.update_wrapper(self, function)
         self._function = function
-        shown = [each for each in self._signature.parameters.values() if each.name not in INJECTED]
+        self._lease = _lease_of(self._signature)
+        own = ("spark", self._lease)
+        shown = [each for each in self._signature.parameters.values() if each.name not in own]
         self._takes_hint = any(each.name == HINT for each in shown)
         if not self._takes_hint:
             after = next((n for n, each in enumerate(shown) if each.kind is Parameter.VAR_KEYWORD), len(shown))
@@ -40,14 +44,19 @@ class PartitionCallable:
         given = self.__signature__.bind(*args, **kwargs).arguments
         if not self._takes_hint:
             given.pop(HINT, None)
-        bound = BoundArguments(self._signature, {"spark": spark, "lease": lease, **given})
+        bound = BoundArguments(self._signature, {"spark": spark, self._lease: lease, **given})
         return self._function(*bound.args, **bound.kwargs)
+
+
+def _lease_of(signature: inspect.Signature) -> str:
+    """Return what a function calls its lease, or its leases."""
+    return LEASES if LEASES in signature.parameters and LEASE not in signature.parameters else LEASE
 
 
 def _check(function: Callable[..., Any], signature: inspect.Signature) -> None:
     name = getattr(function, "__name__", repr(function))
     named = {each.name for each in signature.parameters.values() if each.kind not in _NOT_BY_NAME}
-    lacking = [each for each in INJECTED if each not in named]
+    lacking = [each for each in ("spark", _lease_of(signature)) if each not in named]
     if lacking:
         problem = f"has no parameter {' and no parameter '.join(map(repr, lacking))}"
         raise SettingsError("python_callable", name, problem, f"Write def {name}(spark, lease): …")

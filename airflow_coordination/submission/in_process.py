@@ -18,6 +18,7 @@ from airflow_coordination.spark.balanced_pool import BalancedPool
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.tenure import DriverContext, Ended
+from airflow_coordination.spark.together.course import Together
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.submission.driver_reports import log_report
 from airflow_coordination.submission.finish import raise_for_endings
@@ -91,6 +92,7 @@ def work_in_process(
     max_runtime: float | None,
     killed: Callable[[], bool],
     balance: Balancing | None = None,
+    together: int | None = None,
 ) -> BaseException | None:
     """Call ``function(spark, lease)`` for one partition after the other, or for several at a time.
 
@@ -101,6 +103,7 @@ def work_in_process(
     :param max_runtime: seconds after which no further partition is begun.
     :param killed: whether Airflow ends the task: then no further function is called.
     :param balance: how it shares the source with other workers, ``None`` when it does not.
+    :param together: for how many of them a function is called once, ``None`` for one at a time.
     :return: why the work was stopped, ``None`` if it was not.
     """
     leases = list(held)
@@ -127,7 +130,10 @@ def work_in_process(
     if pool is not None:
         stopped = _as_pool(pool, driver, leases)
     else:
-        *_, last = OneByOne(call, driver, acquire, most, until).run()
+        course = OneByOne(call, driver, acquire, most, until)
+        if together is not None:
+            course = Together(call, driver, acquire, acquire, together=together, max_leases=most, until=until)
+        *_, last = course.run()
         stopped = last.stop
     return stopped or (Stopped(_KILLED) if killed() else None)
 

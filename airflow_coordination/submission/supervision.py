@@ -47,17 +47,21 @@ class Application:
     several: bool = False
 
 
-def check_concurrency(places: int, application: Application, *, balanced: bool = False) -> None:
+def check_concurrency(
+    places: int, application: Application, *, balanced: bool = False, together: int | None = None
+) -> None:
     """Refuse several tenures at a time, or a share of the source, for an application that works on one.
 
     :raises SettingsError: saying what to do instead.
     """
-    if application.begins or (places == 1 and not balanced):
+    if application.begins or (places == 1 and not balanced and together is None):
         return
     problem = f"cannot be had with {application.path!a}, which knows nothing of leases: it works on one partition"
     remedy = "Leave it out, or submit a function with @partition_application"
     if places > 1:
         raise SettingsError("concurrent_leases", places, problem, remedy)
+    if together is not None:
+        raise SettingsError("together", together, problem, remedy)
     raise SettingsError("balance", balanced, problem, remedy)
 
 

@@ -158,6 +158,9 @@ def check_known(given: Collection[str], known: Collection[str], where: str) -> N
 MOST_CONCURRENT_LEASES: Final = 32
 """Each is a thread of the driver and two that renew; with more, another Spark application is the better place."""
 
+MOST_TOGETHER: Final = 500
+"""Leases of one call. Each is two threads that renew, once the work takes longer than a tenth of a lease's time."""
+
 AT_ONE_TIME: Final = 4
 """For how many leases of others a worker asks at a time (KCL: ``maxLeasesToStealAtOneTime``, there 1, so that a late
 worker waits long)."""
@@ -233,3 +236,28 @@ def balancing(balance: object, max_leases: int | None, **options: Any) -> Balanc
         if not balance and value != option.default:
             raise SettingsError(option.name, value, "changes nothing without balance=True", "Give balance=True, too")
     return given if balance else None
+
+
+def check_together(value: object, max_leases: int | None, concurrent_leases: int, *, balance: bool) -> int | None:
+    """Return for how many leases a function is called once, ``None`` for one at a time.
+
+    :param value: what was given.
+    :param max_leases: how many leases there may be in all, ``None`` for all there are.
+    :param concurrent_leases: how many calls there are at a time.
+    :param balance: whether the source is shared evenly with other workers.
+    :raises SettingsError: for what is no whole number from 1 to 500, or more than ``max_leases``, or beside one of the
+        others.
+    """
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST_TOGETHER:
+        problem = f"is not a whole number from 1 to {MOST_TOGETHER}"
+        raise SettingsError("together", value, problem, "Give for how many partitions one Spark job is to be, or None")
+    if max_leases is not None and value > max_leases:
+        problem = f"is more than max_leases={max_leases}, the number of partitions in all"
+        raise SettingsError("together", value, problem, "Give max_leases=None, or as many or more")
+    other = "balance=True" if balance else f"concurrent_leases={concurrent_leases}" if concurrent_leases > 1 else None
+    if other is not None:
+        problem = f"cannot be had with {other}: one call has all the leases that there are"
+        raise SettingsError("together", value, problem, "Leave one of the two out")
+    return value

@@ -1,6 +1,7 @@
-"""W1, W4 to W7: what a user waits for, beside what they would do instead, in turns within one run.
+"""W1, W3 to W7: what a user waits for, beside what they would do instead, in turns within one run.
 
-W1 lists a folder of small files and works them in groups, beside one plain Spark job that reads all. W4 delivers lines
+W1 lists a folder of small files and works them in groups, beside one plain Spark job that reads all. W3 works many
+leases in one Spark job, beside ``partitionBy`` (``together.py``). W4 delivers lines
 of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W5 delivers them into a table of
 PostgreSQL (``table.py``). W6 reads what many partitions have published (``published.py``). W7 drains partitions that
 do nothing, one and four at a time, beside the coordinator alone, which takes and completes as many.
@@ -21,7 +22,7 @@ from airflow_coordination.spark import Publish
 from benchmarks.goals import Readings
 from benchmarks.harness.postgres import database_and_folder
 from benchmarks.harness.run import Run
-from benchmarks.spark import published, table
+from benchmarks.spark import published, table, together
 from benchmarks.spark.lines import SCHEMA, drain_whole, write_lines
 from benchmarks.spark.rounds import Seconds, in_turn, reading
 from benchmarks.spark.session import session
@@ -47,6 +48,7 @@ def benchmark(run: Run) -> Readings:
             grouped = _grouped(run, spark, store, folder, run.scaled(FILES, GROUP), run.scaled(5, 3))
             large = _delivered(run, spark, store, folder, run.scaled(LARGE, SMALL), run.scaled(5, 3))
             small = _delivered(run, spark, store, folder, SMALL, run.scaled(9, 3))
+            many = together.measured(run, spark, store, folder)
             tables = table.measured(run, spark, store, url, folder)
             idle = _drained(run, spark, store, run.scaled(PARTITIONS, 50), run.scaled(7, 3))
             store.close()
@@ -56,6 +58,7 @@ def benchmark(run: Run) -> Readings:
         reading("W1", grouped[_GROUPS], grouped[_ONE_JOB])
         | reading("W4 large", large[_OURS], large[_PLAIN])
         | reading("W4 small", small[_OURS], small[_PLAIN])
+        | many
         | tables
         | published.measured(run)
         | reading("W7 one", idle[_ONE], idle[_ALONE])

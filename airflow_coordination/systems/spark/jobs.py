@@ -58,7 +58,7 @@ class NoJobs:
         return None
 
 
-def jobs_of(spark: Any, fence: Fence, *, alone: bool, pooled: bool) -> NoJobs | ConnectJobs | SparkJobs:
+def jobs_of(spark: Any, fence: Fence, *, alone: bool, pooled: bool) -> Jobs:
     """Return the jobs of a tenure.
 
     Jobs that the function starts in threads of its own carry the marks only if these are
@@ -205,6 +205,10 @@ class SparkJobs:
             else:
                 self._jobs_over.add(job)
         return stages
+
+
+Jobs = NoJobs | ConnectJobs | SparkJobs
+"""The jobs of one call of a function."""
 
 
 @contextmanager

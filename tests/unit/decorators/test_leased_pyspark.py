@@ -25,6 +25,10 @@ def everything(spark, lease, **context):
     return spark, lease, context
 
 
+def of_many(spark, leases, month):
+    return spark, leases, month
+
+
 def hinted(spark, lease, hint):
     return spark, lease, hint
 
@@ -35,6 +39,7 @@ def hinted(spark, lease, hint):
         (first, "(month, *, day=1, hint=None)"),
         (last, "(month, day=1, *rest, hint=None)"),
         (everything, "(*, hint=None, **context)"),
+        (of_many, "(month, *, hint=None)"),
         (hinted, "(hint)"),
     ],
 )
@@ -49,6 +54,7 @@ def test_the_authors_of_a_dag_see_their_own_arguments_and_the_hint(function, sho
         (first, [], {"month": 5, "day": 2}, ("S", "L", 5, 2)),
         (last, [5, 2, 3], {}, ("S", "L", 5, 2, (3,))),
         (everything, [], {"ds": "x"}, ("S", "L", {"ds": "x"})),
+        (of_many, [5], {}, ("S", "L", 5)),
         (hinted, [], {"hint": "a"}, ("S", "L", "a")),
     ],
 )

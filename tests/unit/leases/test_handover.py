@@ -30,6 +30,12 @@ def test_several_at_a_time_and_what_was_retaken_arrive():
     assert HandOver.from_json(given.to_json()) == given
 
 
+def test_how_many_leases_a_call_has_arrives_where_it_says_something():
+    given = handover(max_leases=None, together=200)
+    assert HandOver.from_json(given.to_json()) == given
+    assert set(json.loads(given.to_json())) == BEFORE | {"together"}
+
+
 @pytest.mark.parametrize("timeout", [None, timedelta(seconds=90)])
 def test_how_it_shares_with_others_arrives(timeout):
     balance = Balancing(max_leases_to_steal_at_one_time=2, hand_over_timeout=timeout, steal=False)

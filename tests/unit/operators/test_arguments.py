@@ -57,6 +57,14 @@ def in_branch_of(rendered):
             "concurrent_leases=3: is more than max_leases=1, the number of partitions in all. Give max_leases=None, or",
         ),
         (
+            lambda: leased(together=200),
+            "together=200: is more than max_leases=1, the number of partitions in all. Give max_leases=None, or as many",
+        ),
+        (
+            lambda: leased(max_leases=None, together=2, concurrent_leases=2),
+            "together=2: cannot be had with concurrent_leases=2: one call has all the leases that there are. Leave one",
+        ),
+        (
             lambda: leased(balance=True),
             "balance=True: cannot be had with max_leases=1: who stops after so many holds no share. Give "
             "max_leases=None, or leave balance out",
@@ -193,3 +201,10 @@ def test_what_knows_nothing_of_leases_shares_nothing(given):
 def test_renewals_are_told_when_they_are_too_few():
     with pytest.raises(SettingsError, match=r"renewals_per_lease=1: is not a whole number above one\. Give 2 or more"):
         Settings(renewals_per_lease=1)
+
+
+@pytest.mark.parametrize("given", [{"application": "job.jar"}, {"complete_on_success": True}])
+def test_what_knows_nothing_of_leases_takes_none_together(given):
+    operator = leased(max_leases=None, together=2, **given)
+    with pytest.raises(SettingsError, match="together=2: cannot be had with"):
+        operator.execute({})

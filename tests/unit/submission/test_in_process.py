@@ -2,8 +2,10 @@
 
 from types import SimpleNamespace
 
-from airflow_coordination.leases import Fence, Lease
-from airflow_coordination.submission.in_process import InProcessReports
+from airflow_coordination import Complete, SourceCoordinator
+from airflow_coordination.leases import Fence, Lease, PartitionStatus
+from airflow_coordination.spark.tenure import DriverContext
+from airflow_coordination.submission.in_process import InProcessReports, work_in_process
 from airflow_coordination.submission.task_instance import TaskMemory
 
 
@@ -19,3 +21,20 @@ def test_the_late_end_of_a_lost_tenure_is_not_that_of_the_one_after_it(case):
     assert reports.tenures.open == {"mine": after}
     reports("ended", key="mine", fence=str(after), outcome="completed", message=None)
     assert reports.tenures.summary() == {"completed": 1, "partitions": ["mine"], "more": 0}
+
+
+def test_a_function_is_called_once_for_those_at_hand_and_more(store):
+    days = SourceCoordinator(store, "days", "host/dag/run/task/0/1")
+    days.create_partitions("abcde")
+    calls = []
+
+    def function(spark, leases):
+        calls.append(tuple(leases))
+        return Complete()
+
+    held = [days.get_next_partition()]
+    driver = DriverContext(spark=None, coordinator=days)
+    more = {"places": 1, "most": 4, "max_runtime": None, "killed": lambda: False}
+    assert work_in_process(function, driver, held, together=3, **more) is None
+    assert calls == [tuple("abc"), ("d",)]
+    assert days.counts()[PartitionStatus.COMPLETED] == 4
