@@ -118,12 +118,7 @@ class HandOver:
             fields["balance"] |= {name: _in_seconds(getattr(self.balance, name)) for name in _BALANCE_TIMES}
             if self.balance.balance_interval == BALANCE_INTERVAL:
                 del fields["balance"]["balance_interval"]  # a driver with older code does not know it
-        settings = fields["settings"]
-        for name in _NEWER:
-            if settings[name] == getattr(_DEFAULTS, name):
-                del settings[name]
-        for name, value in settings.items():
-            settings[name] = _in_seconds(value)
+        fields["settings"] = _told(fields["settings"])
         return json.dumps(fields)
 
     @classmethod
@@ -146,6 +141,12 @@ class HandOver:
             raise SettingsError(
                 HANDOVER_VARIABLE, text, f"is no hand-over ({error})", "Submit through LeasedSparkSubmitOperator"
             ) from error
+
+
+def _told(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return what a hand-over says of settings."""
+    said = (name for name in settings if name not in _NEWER or settings[name] != getattr(_DEFAULTS, name))
+    return {name: _in_seconds(settings[name]) for name in said}
 
 
 def _in_seconds(value: Any) -> Any:

@@ -31,6 +31,7 @@ from airflow_coordination.spark.one_by_one import OneByOne
 from airflow_coordination.spark.reports import LineReport, Report
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.spark.together.course import Together
+from airflow_coordination.spark.together.leases import PartitionLeases
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.systems.objects.storage import normal_root
 from airflow_coordination.systems.spark.error_text import error_text
@@ -61,11 +62,12 @@ class PartitionApplication:
         functools.update_wrapper(self, function)
         self.function = function
 
-    def __call__(self, spark: Any = None, lease: PartitionLease | None = None) -> PartitionOutcome:
+    def __call__(self, spark: Any = None, lease: PartitionLease | PartitionLeases | None = None) -> PartitionOutcome:
         """Run the function; without arguments: run the tenure that a task handed over, and exit."""
         if lease is None:
             sys.exit(run_handed_over(self.function))
-        return self.function(spark, lease)
+        outcome: PartitionOutcome = self.function(spark, lease)
+        return outcome
 
 
 def partition_application(function: PartitionFunction) -> PartitionApplication:

@@ -350,6 +350,7 @@ class Tenure:
         return Ended(
             key=self._lease.key, outcome=Outcome.STOLEN if stolen else Outcome.LOST, message=str(error), stop=stop
         )
+
     def _ended(self, ended: Ended) -> Ended:
         more: dict[str, Any] = {"cut": True} if ended.cut else {}
         rows = sum(each.rows for each in self.seen.manifests)

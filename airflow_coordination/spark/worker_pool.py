@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any
 
 from airflow_coordination.leases.lease import Lease
-from airflow_coordination.leases.outcomes import GiveUp, PartitionOutcome
+from airflow_coordination.leases.outcomes import GiveUp
 from airflow_coordination.monitoring.waiting.patience import patiently
 from airflow_coordination.spark.interruption import Interrupted, Stopped, Stops
 from airflow_coordination.spark.lease import PartitionLease
@@ -361,7 +361,7 @@ class WorkerPool:
         self._news.put(_News(place, ended, over=following is None))
         return following
 
-    def _call(self, spark: Any, lease: PartitionLease) -> PartitionOutcome:
+    def _call(self, spark: Any, lease: PartitionLease) -> Any:
         if self.stopped is not None:
             return GiveUp(str(self.stopped))
         return self._function(spark, lease)

@@ -17,7 +17,7 @@ from airflow_coordination.spark.balance import Balance
 from airflow_coordination.spark.balanced_pool import BalancedPool
 from airflow_coordination.spark.interruption import Stopped
 from airflow_coordination.spark.one_by_one import OneByOne
-from airflow_coordination.spark.tenure import DriverContext, Ended
+from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.spark.together.course import Together
 from airflow_coordination.spark.worker_pool import WorkerPool
 from airflow_coordination.submission.driver_reports import log_report
@@ -130,12 +130,29 @@ def work_in_process(
     if pool is not None:
         stopped = _as_pool(pool, driver, leases)
     else:
-        course = OneByOne(call, driver, acquire, most, until)
-        if together is not None:
-            course = Together(call, driver, acquire, acquire, together=together, max_leases=most, until=until)
-        *_, last = course.run()
-        stopped = last.stop
+        stopped = _in_turn(_one_after_the_other(call, driver, acquire, together, max_leases=most, until=until))
     return stopped or (Stopped(_KILLED) if killed() else None)
+
+
+def _one_after_the_other(
+    call: PartitionFunction,
+    driver: DriverContext,
+    acquire: Callable[[], Lease | None],
+    together: int | None,
+    *,
+    max_leases: int | None,
+    until: float | None,
+) -> OneByOne:
+    """Return the course of one lease after the other, or of one batch of leases after the other."""
+    if together is None:
+        return OneByOne(call, driver, acquire, max_leases, until)
+    return Together(call, driver, acquire, acquire, together=together, max_leases=max_leases, until=until)
+
+
+def _in_turn(course: OneByOne) -> BaseException | None:
+    """Work through one call after the other; return why the work was stopped, ``None`` if it was not."""
+    stops = [ended.stop for ended in course.run()]
+    return next((stop for stop in stops if stop is not None), None)
 
 
 def _as_pool(pool: WorkerPool, driver: DriverContext, leases: list[Lease]) -> BaseException | None:

@@ -29,8 +29,6 @@ from airflow_coordination.values.input_errors import CoordinationError
 log = logging.getLogger(__name__)
 
 
-
-
 def _never() -> BaseException | None:
     return None
 

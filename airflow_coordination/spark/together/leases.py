@@ -129,9 +129,10 @@ class PartitionLeases(Mapping[str, Partition]):
         :param error: why, for people; kept as its last error.
         :raises InvalidInputError: when the key is none of these, or nothing is said.
         """
-        if not isinstance(error, Exception) and (not isinstance(error, str) or not error):
+        reason: object = error
+        if not isinstance(reason, Exception | str) or reason == "":
             raise InvalidInputError("error", error, "is no reason", "Give a text, or an exception")
-        self._said[self._known(key)] = error if isinstance(error, Exception) else RuntimeError(error)
+        self._said[self._known(key)] = RuntimeError(reason) if isinstance(reason, str) else reason
 
     def end(self, key: str, outcome: PartitionOutcome) -> None:
         """Let one of the partitions end otherwise than the function's outcome says for all.
@@ -180,7 +181,7 @@ def _publishes(outcome: object) -> bool:
 
 
 def _of_files(partition: Partition) -> Mapping[str, Any]:
-    payload = partition.payload
+    payload: object = partition.payload
     if not isinstance(payload, Mapping) or not ("path" in payload or {"base", "names"} <= payload.keys()):
         remedy = "Make the partitions by object_listing, or say by= which of your own columns has the keys"
         raise InvalidInputError("payload", payload, f"of partition {partition.key!r} names no files", remedy)

@@ -29,7 +29,7 @@ def files(tmp_path: Path) -> Path:
     folder = tmp_path / "in put"
     folder.mkdir()
     for number, name in enumerate(NAMES):
-        lines = (f"{number * 10 + line},{name}" for line in range(number))
+        lines = (f'{number * 10 + line},"{name}"' for line in range(number))
         (folder / name).write_text("id,name\n" + "".join(f"{line}\n" for line in lines))
     return folder
 
@@ -52,7 +52,7 @@ def run(spark, store, output_root) -> Callable[..., Drained]:
 
 
 def keyed(coordinator: SourceCoordinator, keys: str) -> SourceCoordinator:
-    coordinator.create_partitions(keys)
+    coordinator.create_partitions(list(keys))
     return coordinator
 
 
@@ -73,7 +73,7 @@ def published(spark, store, source: str, dataset: str) -> Counter[str]:
 def reading(spark, leases):
     rows = spark.read.schema(SCHEMA).csv(leases.paths, header=True)
     keyed = leases.with_keys(rows, "of")
-    assert leases.publish("clean", keyed, by="of") == {key: NAMES.index(key.split("/")[-1]) for key in leases}
+    assert leases.publish("clean", keyed, by="of") == {key: NAMES.index(key.split("|")[-1]) for key in leases}
     return Complete()
 
 
@@ -81,7 +81,7 @@ def test_files_are_read_and_written_by_one_job_and_each_has_its_rows(run, listed
     done = run(reading, "files")
     assert (done.completed, done.errors, len(listed.partitions())) == (5, (), 5)
     read = read_completed(spark, store=store, source="files", dataset="clean").collect()
-    assert Counter((row.name, row.of.split("/")[-1]) for row in read) == {
+    assert Counter((row.name, row.of.split("|")[-1]) for row in read) == {
         (name, name): number for number, name in enumerate(NAMES) if number
     }
     assert sorted(row.id for row in read) == sorted(n * 10 + line for n in range(5) for line in range(n))
@@ -104,7 +104,7 @@ def test_each_block_lies_where_its_own_tenure_would_have_written_it(run, days, s
         assert all(f"/_attempt={fence}-" in block.address for block in head.blocks)
     left = sorted(path.relative_to(output_root).parts[1] for path in Path(output_root).rglob("*.parquet"))
     assert len(left) == len(set(left)) == 4
-    assert not [path for path in Path(output_root).rglob("_lease=*")]
+    assert not list(Path(output_root).rglob("_lease=*"))
     assert collect(store, "days", output_root, older_than=timedelta(0)).blocks == 0
 
 
@@ -193,7 +193,9 @@ def test_a_row_of_nobody_is_named_and_nothing_is_published(run, days, spark, sto
 
 @pytest.mark.parametrize("by", ["day", "`key`", "key + 1"])
 def test_a_column_that_is_not_there_is_named(run, days, spark, by) -> None:
-    done = run(lambda spark, leases: leases.publish("rows", rows_of(spark, "a"), by=by), "days", together=1, max_leases=1)
+    done = run(
+        lambda spark, leases: leases.publish("rows", rows_of(spark, "a"), by=by), "days", together=1, max_leases=1
+    )
     assert f"by='{by}': is no column of these rows. Give one of 'key', 'id', or an expression" in done.errors[0][1]
 
 
@@ -263,7 +265,7 @@ def test_types_that_do_not_fit_the_dataset_fail_as_alone(run, days, spark, store
 def test_s12_a_driver_killed_in_the_middle_and_drained_again(spark, task: Task) -> None:
     keys = ("a", "b", "c", "d")
     coordinator = task.coordinator()
-    coordinator.create_partitions(keys)
+    coordinator.create_partitions(list(keys))
     (task.signs / "written.hold").touch()
     first = task.start("together.py", coordinator.get_next_partition(), max_leases=None, together=4)
     first.reached("written")

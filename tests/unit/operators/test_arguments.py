@@ -58,7 +58,7 @@ def in_branch_of(rendered):
         ),
         (
             lambda: leased(together=200),
-            "together=200: is more than max_leases=1, the number of partitions in all. Give max_leases=None, or as many",
+            "together=200: is more than max_leases=1, the number of partitions in all. Give max_leases=None, or as",
         ),
         (
             lambda: leased(max_leases=None, together=2, concurrent_leases=2),

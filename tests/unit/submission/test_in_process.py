@@ -25,7 +25,7 @@ def test_the_late_end_of_a_lost_tenure_is_not_that_of_the_one_after_it(case):
 
 def test_a_function_is_called_once_for_those_at_hand_and_more(store):
     days = SourceCoordinator(store, "days", "host/dag/run/task/0/1")
-    days.create_partitions("abcde")
+    days.create_partitions(list("abcde"))
     calls = []
 
     def function(spark, leases):

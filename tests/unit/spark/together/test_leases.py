@@ -61,5 +61,3 @@ def test_nothing_is_written_where_nobody_can_publish(leases) -> None:
     for key in list(leases):
         leases.fail(key, "no header")
     assert leases.publish("days", None, "key") == {}
-
-
