@@ -13,7 +13,7 @@ from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.together.files import beside_keys
 from airflow_coordination.spark.together.writing import Written, written
 from airflow_coordination.systems.objects.listing import object_paths, spark_paths
-from airflow_coordination.systems.objects.storage import OutputError, join, move, side_by_side
+from airflow_coordination.systems.objects.storage import OutputError, move_directory, side_by_side
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Mode
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
 from airflow_coordination.values.names import check_users_name, partition_label
@@ -105,8 +105,8 @@ class PartitionLeases(Mapping[str, Partition]):
         try:
             with lease.own_block(dataset, mode, format="parquet", allow_lossy=lossy) as block:
                 self._blocks.append((lease, block))
-                for file in job.files(key):
-                    move(join(job.place, file.path), join(block.path, file.path.rpartition("/")[2]))
+                if (directory := job.directory(key)) is not None:
+                    move_directory(directory, block.path)
         except CoordinationError as error:
             if error is lease.misconfigured:
                 raise

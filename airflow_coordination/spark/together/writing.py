@@ -46,9 +46,10 @@ class Written:
     column: str
     seen: int | None
 
-    def files(self, key: str) -> list[StoredFile]:
-        """Return the files of one partition, none where it has no row."""
-        return self.found.get(self.digests[key], [])
+    def directory(self, key: str) -> str | None:
+        """Return the directory of one partition's files, ``None`` where it has no row."""
+        found = self.digests[key]
+        return join(self.place, f"{self.column}={found}") if found in self.found else None
 
     def counted_otherwise(self, rows: Mapping[str, int]) -> dict[str, int]:
         """Return whose files do not hold what was read, with the number that was.
@@ -57,7 +58,7 @@ class Written:
 
         :param rows: the rows in the files of each that was taken, by key.
         """
-        others = [file for key in self.digests.keys() - rows.keys() for file in self.files(key)]
+        others = [file for key in self.digests.keys() - rows.keys() for file in self.found.get(self.digests[key], [])]
         left = sum(side_by_side(self._rows_in, others))
         if self.seen == sum(rows.values()) + left:
             return {}

@@ -146,7 +146,7 @@ def open_to_read(address: str) -> IO[bytes]:
 
 
 def move(address: str, target: str) -> None:
-    """Move a file within one storage, the target's directory included; an object store copies it.
+    """Move a file within one storage, what the target lies in included; an object store copies it.
 
     :raises OutputError: when it cannot be moved.
     """
@@ -156,6 +156,18 @@ def move(address: str, target: str) -> None:
         if scheme_of(target) not in _OBJECT_STORES:
             filesystem.makedirs(posixpath.dirname(aim), exist_ok=True)
         filesystem.mv(path, aim)
+
+
+def move_directory(address: str, target: str) -> None:
+    """Move a directory to where nothing is yet, within one storage; an object store copies each of its files.
+
+    :raises OutputError: when it cannot be moved.
+    """
+    if scheme_of(address) not in _OBJECT_STORES:
+        move(address, target)
+        return
+    for file in list_files(address):
+        move(join(address, file.path), join(target, file.path))
 
 
 def read_bytes(address: str, start: int | None = None, end: int | None = None) -> bytes:
