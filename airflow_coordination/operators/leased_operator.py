@@ -61,7 +61,7 @@ class LeasedOperator(TextFields):
         share its executors: 1 to 32, not more than ``max_leases``. The hint is for the first; the others take what
         comes next. A retry takes all that the try before held.
     :param together: call the function once for all that can be had, but for so many partitions at most (500): it gets
-        ``leases``, a :class:`.PartitionLeases`, and writes all their rows by one Spark job; each lease ends on its own.
+        ``leases``, a ``PartitionLeases``, and writes all their rows by one Spark job; each lease ends on its own.
         Not with ``concurrent_leases`` or ``balance``. A retry retakes one, and acquires the others again.
     :param balance: share the source evenly with other tasks that have it: take over from the dead, hand over to who
         comes late, and ask others for leases where nothing is free. It needs ``max_leases=None``.
