@@ -221,6 +221,7 @@ LIMITS = (
     Constant("Parents of one partition", "protocol.partition", "MAX_PARENTS"),
     Constant("What follows an ending (`then=`), as a note in the store", "protocol.follow_up", "MAX_BYTES", kib),
     Constant("Objects that one ending deletes", "systems.objects.deletion", "MAX_OBJECTS"),
+    Constant("Names of a group of objects in a file", "systems.objects.names_file", "MAX_NAMES"),
     Constant("Sinks in the accounting of one partition", "values.accounting", "MAX_SINKS"),
     Constant("The name of a sink", "values.accounting", "MAX_NAME_BYTES", unit("bytes of UTF-8")),
     Constant("A block's address", "values.blocks", "MAX_ADDRESS_BYTES", kib),

@@ -32,7 +32,8 @@ class Filter:
     :param error_like: a part of the last error; upper and lower case are the same.
     :param key_prefix: what the keys begin with.
     :param owner_like: a part of the owner; upper and lower case are the same.
-    :param payload_like: a part of the payload's JSON; of a group of objects, a part of an object's address.
+    :param payload_like: a part of the payload's JSON; of a group of objects, a part of an object's address, where its
+        names are in the payload.
     :param error_alike: the last error but for its numbers and the key (:func:`~.failing.alike`): a group of errors.
     :param key_from: the lowest key in byte order, itself among them.
     :param key_to: the highest one, itself among them.

@@ -1,4 +1,4 @@
-"""Deletes blocks that no reader can follow, uploads into them, and lists of notes that no ending has taken.
+"""Deletes blocks that no reader can follow, uploads into them, and lists of notes or names that nobody needs.
 
 What makes it safe beside running publishers is the order of reads. First the directories are listed, then
 the partition is read, then its head records. A block can only become published through the staged blocks
@@ -11,13 +11,12 @@ Overlays, by which originals may go, are read after the listing and before the f
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from itertools import chain
 
 from airflow_coordination.outputs.keeping import Keeping
 from airflow_coordination.outputs.layout import (
@@ -31,11 +30,12 @@ from airflow_coordination.outputs.layout import (
     partition_directory,
     place_of,
 )
+from airflow_coordination.outputs.lists.group_names import GroupNames
+from airflow_coordination.outputs.lists.long_notes import orphaned
 from airflow_coordination.outputs.published import source_identifier
-from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import FollowUps, PartitionStore, originals_may_go, parts_of
+from airflow_coordination.protocol.port import PartitionStore, originals_may_go
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.side_writes import retracted
 from airflow_coordination.systems.objects.s3 import Upload
@@ -60,108 +60,6 @@ from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import was_copied
 from airflow_coordination.values.times import positive
 
-LISTS: Final = "_follow_ups"
-"""The directory of long notes below an output root."""
-_PAGE: Final = 1_000
-_SUFFIX: Final = ".json"
-
-
-@dataclass(slots=True)
-class LongNotes:
-    """The files of long notes of one source, and which of them may go.
-
-    :param orphans: their addresses, and the files.
-    :param apart: addresses of those whose tenures another store gave, or of which this one has forgotten.
-    """
-
-    orphans: list[tuple[str, StoredFile]] = field(default_factory=list)
-    apart: Mapping[Standing, list[str]] = field(default_factory=lambda: {Standing.FOREIGN: [], Standing.NOBODYS: []})
-
-
-def orphaned(
-    store: PartitionStore, source: str, output_root: str, older_than: timedelta, *, unmarked_are_own: bool
-) -> LongNotes:
-    """Return the files of long notes that nothing will ever do.
-
-    The files are listed first, then each partition is read, then its notes. An ending writes its note in its own
-    commit; so of a tenure that is over, a note that is not there now never comes.
-
-    :param source: the stored source identifier.
-    :param older_than: files that were written more recently stay.
-    :param unmarked_are_own: a person says that no other store wrote here.
-    :raises OutputError: when the storage cannot be listed.
-    """
-    found, notes = LongNotes(), parts_of(store).follow_ups
-    if notes is None:  # a store from elsewhere cannot say which notes are open
-        return found
-    root = join(output_root, LISTS)
-    directories = _old_enough(list_files(root), datetime.now(UTC) - older_than)
-    for partition, files in _with_partitions(store, source, directories):
-        over = {file.path: fence for file in files if (fence := _over(file, partition)) is not None}
-        named = _named(notes, partition) if over else set()
-        for file in files:
-            if file.path in over and named is not None and file.path not in named:
-                marker = Marker(source=source, key=partition.key, fence=over[file.path], store_id=None)
-                standing = marker.standing(store.store_id, partition, unmarked_are_own=unmarked_are_own)
-                address = join(root, file.path)
-                if standing is Standing.OWN:
-                    found.orphans.append((address, file))
-                else:
-                    found.apart[standing].append(address)
-    return found
-
-
-def _old_enough(files: Sequence[StoredFile], limit: datetime) -> dict[str, list[StoredFile]]:
-    """Return old files by their directory, as far as they have the form of a long note's."""
-    directories: dict[str, list[StoredFile]] = {}
-    for file in files:
-        directory, _, name = file.path.rpartition("/")
-        if name.endswith(_SUFFIX) and "/" not in directory and file.modified and file.modified <= limit:
-            directories.setdefault(directory, []).append(file)
-    return directories
-
-
-def _with_partitions(
-    store: PartitionStore, source: str, directories: Mapping[str, list[StoredFile]]
-) -> Iterator[tuple[Partition, list[StoredFile]]]:
-    """Yield the partitions of this source that have such files: their directories are hashes, which lead nowhere."""
-    left, after = dict(directories), None
-    while left:
-        page = store.page(source, None, after, _PAGE)
-        for listed in page:
-            files = left.pop(partition_directory(source, listed.key), None)
-            partition = store.get(source, listed.key) if files else None
-            if files and partition is not None:
-                yield partition, files
-        if len(page) < _PAGE:
-            return
-        after = page[-1].key
-
-
-def _over(file: StoredFile, partition: Partition) -> Fence | None:
-    """Return the fence of a file's tenure if that is over."""
-    try:
-        fence = Fence.parse(file.path.rpartition("/")[2].removesuffix(_SUFFIX))
-    except ValueError:
-        return None
-    return fence if fence.token <= partition.token and not partition.held_under(fence) else None
-
-
-def _named(notes: FollowUps, partition: Partition) -> set[str] | None:
-    """Return the files that a partition's notes name, by directory and name; ``None`` if one is not understood."""
-    named: set[str] = set()
-    last: FollowUp | None = None
-    while page := notes.follow_ups(partition.source, partition.key, last, _PAGE):
-        for note in page:
-            try:
-                found = json.loads(note.text)
-                named |= {"/".join(str(found["file"]).split("/")[-2:])} if isinstance(found, dict) else set()
-            except (KeyError, ValueError):
-                return None
-        last = page[-1]
-    return named
-
-
 log = logging.getLogger(__name__)
 SAMPLE = 20
 _Contents = list[StoredFile | Upload]
@@ -177,6 +75,7 @@ class Collected:
     :param files: number of files in them.
     :param bytes: their size together.
     :param lists: how many files of long notes (``then=``) that no ending has taken.
+    :param names: how many files of groups' names (``object_listing(…, output_root=…)``) that no partition has.
     :param uploads: how many unfinished multipart uploads into them (S3); nobody is told how much those take.
     :param sample: the first twenty of them.
     :param kept: number of block directories of this source that were left alone.
@@ -196,6 +95,7 @@ class Collected:
     bytes: int = 0
     uploads: int = 0
     lists: int = 0
+    names: int = 0
     sample: tuple[str, ...] = ()
     kept: int = 0
     unknown: tuple[str, ...] = ()
@@ -269,7 +169,7 @@ def collect(
     for directory, attempts in listed.items():
         collection.look_at(directory, attempts)
     collection.leave_needed()
-    collection.look_at_notes(place)
+    collection.look_at_lists(place)
     return collection.carry_out(dry_run)
 
 
@@ -337,6 +237,7 @@ class _Collection:
         self._losers: list[tuple[str, _Contents]] = []
         self._attempts: list[_Attempt] = []
         self._lists: list[tuple[str, StoredFile]] = []
+        self._names: GroupNames | None = None
         self._unknown: list[str] = []
         self._kept = 0
 
@@ -372,8 +273,9 @@ class _Collection:
         attempts = {parent(address) for address in needed}
         self._attempts = [attempt for attempt in self._attempts if attempt.address not in attempts]
 
-    def look_at_notes(self, output_root: str) -> None:
-        """Add the files of long notes that no ending has taken."""
+    def look_at_lists(self, output_root: str) -> None:
+        """Add the files of long notes that no ending has taken, and those of groups' names that no partition has."""
+        self._names = GroupNames(self._store, self._source, output_root, self._older_than)
         found = orphaned(
             self._store, self._source, output_root, self._older_than, unmarked_are_own=self._unmarked_are_own
         )
@@ -412,6 +314,7 @@ class _Collection:
             bytes=sum(file.size for file in files),
             uploads=len(uploads),
             lists=len(self._lists),
+            names=len(self._names.orphans) if self._names else 0,
             sample=tuple(address for address, _ in self._losers[:SAMPLE]),
             kept=self._kept,
             unknown=tuple(self._unknown[:SAMPLE]),
@@ -436,7 +339,8 @@ class _Collection:
         for address, _ in self._losers:
             with _noted(denied, parent(address)):
                 delete(address)
-        for address, _ in self._lists:
+        names = self._names.while_at_rest() if self._names else ()
+        for address in chain((address for address, _ in self._lists), names):
             with _noted(denied, parent(address)):
                 delete_file(address)
                 delete_if_empty(parent(address))

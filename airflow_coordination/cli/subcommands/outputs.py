@@ -32,7 +32,7 @@ def collect_outputs(context: CommandContext, args: Namespace) -> int:
     found = _collected(context, args, dry_run=args.dry_run or not args.yes)
     print_rows([_row(source, each) for source, each in found.items()], args.output)
     _tell_originals(context, args)
-    gone = any(each.blocks or each.lists or each.uploads for each in found.values())
+    gone = any(each.blocks or each.lists or each.names or each.uploads for each in found.values())
     asked, about = args.dry_run or (gone and not args.yes), _about(args, found)
     if asked and agreed(args, f"delete {about}", f"Delete {about}? No reader can follow them.", context.store):
         found = _collected(context, args, dry_run=False)
@@ -81,7 +81,7 @@ def _about(args: Namespace, found: Mapping[str, Collected]) -> str:
 
 
 def _row(source: str, found: Collected) -> Row:
-    counted = ("blocks", "files", "bytes", "uploads", "lists", "kept")
+    counted = ("blocks", "files", "bytes", "uploads", "lists", "names", "kept")
     named = ("foreign", "unmarked", "unknown", "errors")
     return (
         {"source": source}

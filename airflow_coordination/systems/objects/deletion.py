@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from airflow_coordination.protocol.follow_up import Carried, Place, texts_in
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.systems.objects.file_marks import FileMark, delete_marked, listed_marks, mark_of, marks
+from airflow_coordination.systems.objects.listing import group_names, is_group, object_paths
 from airflow_coordination.systems.objects.storage import side_by_side
 from airflow_coordination.values.input_errors import InvalidInputError, printable, shown
 from airflow_coordination.values.names import SEPARATOR
@@ -60,11 +61,13 @@ class DeleteObjects:
     def of(cls, partition: Partition) -> DeleteObjects:
         """Return the deletion of what :func:`~airflow_coordination.sources.object_listing` has made a partition of.
 
-        :raises InvalidInputError: when the payload names no object, and no group of them.
+        :raises InvalidInputError: when the payload names no object, and no group of them; when the file of a large
+            group's names is missing, or is not what was written.
+        :raises OutputError: when the storage of that file cannot be asked.
         """
         payload = partition.payload
-        if "names" in payload and "base" in payload:
-            return cls([f"{payload['base']}{name}" for name in payload["names"]])
+        if is_group(payload):
+            return cls(object_paths(payload))
         if "path" not in payload:
             problem = "names no object: it has neither path, nor base and names"
             raise InvalidInputError("payload", payload, problem, "Give DeleteObjects the addresses")
@@ -156,12 +159,18 @@ class Group:
 
     @classmethod
     def of(cls, partition: Partition) -> Group | None:
-        """Return the group that a partition is, ``None`` where it is something else."""
+        """Return the group that a partition is, ``None`` where it is something else.
+
+        :raises InvalidInputError: when the file of its names is missing, or is not what was written.
+        :raises OutputError: when the storage of that file cannot be asked.
+        """
         parts, payload = partition.key.split(SEPARATOR), partition.payload
-        base, names = payload.get("base"), payload.get("names")
-        if len(parts) != 3 or not _DIGEST.fullmatch(parts[2]) or not isinstance(base, str) or not texts_in(names):
+        if len(parts) != 3 or not _DIGEST.fullmatch(parts[2]) or not is_group(payload):
             return None
-        return cls(tuple(_address(base + name) for name in texts_in(names)), unquote(parts[1]), parts[2])
+        base, names = payload["base"], texts_in(group_names(payload))
+        if not isinstance(base, str) or not names:
+            return None
+        return cls(tuple(_address(base + name) for name in names), unquote(parts[1]), parts[2])
 
     def as_listed(self) -> dict[str, FileMark | None] | None:
         """Return the version of each, ``None`` if they are not all those that the listing has seen.

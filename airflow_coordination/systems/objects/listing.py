@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Protocol
+
+from airflow_coordination.systems.objects.names_file import FIELD, NamesFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +79,25 @@ def hidden_from_spark(name: str) -> bool:
 def object_paths(payload: Mapping[str, Any]) -> list[str]:
     """Return the addresses of a partition's objects.
 
-    :param payload: the payload of a partition that :func:`object_listing` made, of one object or of a group.
+    :param payload: the payload of a partition that :func:`object_listing` made, of one object or of a group. The names
+        of a large group are read from their file.
+    :raises InvalidInputError: when that file is missing, or is not what was listed.
+    :raises OutputError: when its storage cannot be asked.
     """
     if "path" in payload:
         return [payload["path"]]
-    return [payload["base"] + name for name in payload["names"]]
+    return [payload["base"] + name for name in group_names(payload)]
+
+
+def is_group(payload: Mapping[str, Any]) -> bool:
+    """Return whether a payload is that of a group of objects."""
+    return "base" in payload and ("names" in payload or FIELD in payload)
+
+
+def group_names(payload: Mapping[str, Any]) -> Sequence[str]:
+    """Return the names of a group's objects below its ``base``, wherever they are: see :func:`object_paths`."""
+    filed = NamesFile.of(payload)
+    return payload["names"] if filed is None else filed.names()  # type: ignore[no-any-return]
 
 
 def spark_paths(payload: Mapping[str, Any]) -> list[str]:
@@ -90,5 +106,7 @@ def spark_paths(payload: Mapping[str, Any]) -> list[str]:
     ``spark.read.text("a[1]")`` reads the file ``a1``, without a word; ``a\[1\]`` reads what is meant.
 
     :param payload: see :func:`object_paths`.
+    :raises InvalidInputError: as that.
+    :raises OutputError: as that.
     """
     return [_PATTERN.sub(r"\\\g<0>", path) for path in object_paths(payload)]

@@ -15,7 +15,8 @@ from airflow_coordination.leases.supply import SourceView, Supplied, partitions_
 from airflow_coordination.protocol.partition import Checkpoint, Partition, PartitionIdentifier
 from airflow_coordination.systems.left_out import LeftOut
 from airflow_coordination.systems.objects.grouping import Grouping, Planner, identifier
-from airflow_coordination.systems.objects.listing import Listing, StoredObject
+from airflow_coordination.systems.objects.listing import Listing, StoredObject, group_names, is_group
+from airflow_coordination.systems.objects.names_file import NamesFiles
 from airflow_coordination.systems.objects.selection import Selection, listed
 from airflow_coordination.systems.schedule import moment, written
 from airflow_coordination.systems.suppliers import SourceError, planned_pass, remembered
@@ -143,11 +144,11 @@ class Late:
 
 def _names(partition: Partition, prefix: str, root: str) -> Iterator[str]:
     text = partition.payload_text or ""
-    if '"names"' not in text:
+    payload = partition.payload if '"base"' in text else {}
+    if not is_group(payload):
         yield partition.key.removeprefix(prefix)
         return
-    payload = partition.payload
-    base, names = payload.get("base"), payload.get("names")
+    base, names = payload["base"], group_names(payload)
     if isinstance(base, str) and isinstance(names, list):
         yield from (f"{base.removeprefix(root)}{name}" for name in names)
 
@@ -232,15 +233,19 @@ class Pages:
             if self.listed % LISTED_PER_CHECKPOINT == 0:
                 yield self._checkpoint(self._scan.at(found.key))
 
-    def groups(self, grouping: Grouping, once: bool) -> Iterator[Supplied]:
+    def groups(self, grouping: Grouping, once: bool, files: NamesFiles | None = None) -> Iterator[Supplied]:
         """Yield a partition for every group, in planned steps: a group's key depends on what is in it.
 
         :param once: whether there is one scan only; later ones tell by time which objects are new.
+        :param files: where names go that do not fit into a payload; ``None`` where a group ends then.
         """
-        return planned_pass(self._scan, self._steps(grouping, once), identifier, self._checkpoint)
+        for item in planned_pass(self._scan, self._steps(grouping, once, files), identifier, self._checkpoint):
+            yield item
+            if files is not None and isinstance(item, Checkpoint):  # the plan is saved: from now on it keeps its files
+                files.keep()
 
-    def _steps(self, grouping: Grouping, once: bool) -> Iterator[Scan]:
-        planner = Planner(self._listing, grouping, self._left)
+    def _steps(self, grouping: Grouping, once: bool, files: NamesFiles | None) -> Iterator[Scan]:
+        planner = Planner(self._listing, grouping, self._left, files)
         for found, wanted in self._found():
             if wanted and found.modified is None and not once:
                 problem = f"does not say when {found.key!r} was written"

@@ -16,6 +16,7 @@ from airflow_coordination.systems.left_out import LeftOut
 from airflow_coordination.systems.objects.files_listing import FileListing
 from airflow_coordination.systems.objects.grouping import Grouping
 from airflow_coordination.systems.objects.listing import Listing
+from airflow_coordination.systems.objects.names_file import NamesFiles
 from airflow_coordination.systems.objects.s3_listing import SCHEMES, S3Listing
 from airflow_coordination.systems.objects.scan import (
     LISTING,
@@ -49,6 +50,7 @@ _REMEDY: Final = (
 )
 _OF: Final = "of"
 _GROUPS: Final = "groups"
+_FILED: Final = "names_in_files"
 _PLACE: Final = "place"
 
 
@@ -93,12 +95,12 @@ class ObjectListing:
         return self._run(state, None)
 
     def _run(self, state: Mapping[str, Any], view: SourceView | None) -> Iterator[Supplied]:
-        known, left = self._known(state), LeftOut(self.name, "objects")
+        known, left, files = self._known(state), LeftOut(self.name, "objects"), self._files(view)
         scan = unfinished_scan(known) or self._begun(known)
         late = Late.of(view, self.listing, known, self.full_scan_every, self.clock.now())
         if scan is not None:
-            pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks()}, scan, left, late)
-            yield from pages.groups(self.grouping, once=self._once) if self.grouping else pages.objects()
+            pages = Pages(self.listing, self.selection, {**known, LISTING: self._marks(known)}, scan, left, late)
+            yield from pages.groups(self.grouping, self._once, files) if self.grouping else pages.objects()
             self._report(scan, pages)
         look_again(known, self.listing, left)
         yield from self._remembered(known, scan, left, late, unlisted=scan is not None and pages.unlisted)
@@ -115,7 +117,7 @@ class ObjectListing:
             if after != known:
                 yield Checkpoint(after)
         elif not self.grouping and (unlisted or (self._once and left.work)):
-            yield Checkpoint({**known, LISTING: {**self._marks(), **scan.at("").document()}})
+            yield Checkpoint({**known, LISTING: {**self._marks(known), **scan.at("").document()}})
         else:
             finished = self._finished(known, scan)
             yield Checkpoint({**finished, LISTING: {**finished[LISTING], **looked, **names}})
@@ -146,7 +148,7 @@ class ObjectListing:
     def _known(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return the state without what scans with other options left: objects alone are then all offered again."""
         before = remembered(state, LISTING)
-        if before.get(_OF) in (None, self._marks()[_OF]):
+        if before.get(_OF) in (None, self._digest(filed=False), self._digest(filed=True)):
             return dict(state)
         if self.grouping or before.get(_GROUPS):
             problem = "was scanned with other filters, another scan mode, or other than in groups"
@@ -159,12 +161,32 @@ class ObjectListing:
         ours = {*RESERVED, self.listing.bucket}
         return {name: value for name, value in state.items() if name not in ours}
 
-    def _marks(self) -> dict[str, Any]:
-        """Return the options that all scans of the source must have in common."""
-        mode = ("once" if self._once else "every") if self.grouping else "alone"
-        digest = self.selection.digest(self.listing, mode)
+    def _marks(self, known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the options that all scans of the source must have in common.
+
+        From the first scan on whose names may be in files their digest is another one, for ever: older code would find
+        no names in such a partition, take its objects for new ones, and make partitions of them again. So it refuses.
+        """
         place = {} if self.grouping else {_PLACE: self._place}  # groups refuse whatever is new
-        return {_OF: digest, _GROUPS: self.grouping is not None, **place}
+        marks = {_OF: self._digest(filed=False), _GROUPS: self.grouping is not None, **place}
+        if self.grouping and (self.grouping.output_root is not None or remembered(known, LISTING).get(_FILED)):
+            return {**marks, _OF: self._digest(filed=True), _FILED: True}
+        return marks
+
+    def _digest(self, *, filed: bool) -> str:
+        mode = ("once" if self._once else "every") if self.grouping else "alone"
+        return self.selection.digest(self.listing, f"{mode}, names in files" if filed else mode)
+
+    def _files(self, view: SourceView | None) -> NamesFiles | None:
+        """Return where names go that do not fit into a payload, ``None`` where a group ends then."""
+        root = self.grouping.output_root if self.grouping else None
+        if root is None:
+            return None
+        if view is None:
+            problem = "is for a supplier that sees its source, and this one was called with its global state alone"
+            remedy = "Give the listing itself to run_supplier, drain or CreatePartitionsOperator"
+            raise InvalidInputError("output_root", root, problem, remedy)
+        return NamesFiles(root, view.store.store_id, view.identifier)
 
     @property
     def _place(self) -> str:
@@ -195,7 +217,7 @@ class ObjectListing:
             **known,
             **self.schedule.after_scan(known, scan.started),
             self.listing.bucket: written(scan.until or scan.started),
-            LISTING: {**self._marks(), **first},
+            LISTING: {**self._marks(known), **first},
         }
 
 
@@ -217,6 +239,7 @@ def object_listing(
     include_hidden: bool = False,
     max_objects: int | None = None,
     max_bytes: int | None = None,
+    output_root: str | os.PathLike[str] | None = None,
     lateness: timedelta | None = None,
     full_scan_every: timedelta | None = None,
     client: Any = None,
@@ -228,8 +251,9 @@ def object_listing(
     as a name that is no UTF-8, does not stop the others: the supplier fails when it is done with them.
 
     An object's partition has the key ``bucket|name`` (Data Prepper's) and the payload ``path``, ``size``,
-    ``modified`` and ``etag``. A group's payload has ``base``, the ``names`` below it, and ``bytes``. Nothing is
-    contacted before the supplier runs.
+    ``modified`` and ``etag``. A group's payload has ``base``, the ``names`` below it, and ``bytes``; instead of more
+    names than fit into it, ``names_file`` with the ``address``, ``count`` and ``sha256`` of a file of them.
+    :func:`~airflow_coordination.sources.object_paths` reads all of them. Nothing is contacted before the supplier runs.
 
     :param where: ``s3://bucket/prefix`` (also ``s3a``), a directory or URL that fsspec knows, or a :class:`Listing`.
     :param scan: ``"once"``, or the interval between the starts of two scans; ``timedelta(0)`` scans whenever the
@@ -244,6 +268,11 @@ def object_listing(
         reads them otherwise; by default they are counted and named in the log, and are no work.
     :param max_objects: objects per group; without this and ``max_bytes`` each object is a partition of its own.
     :param max_bytes: bytes per group.
+    :param output_root: the directory or URL that the source's jobs publish below. Names of a group beyond the 4 KB of a
+        payload go into a file there, 100,000 of them or 16 MiB at most, so that its bounds are what was asked for.
+        Without it a group ends when its names fill the payload. Who runs the supplier writes there, who works on the
+        partition reads there, and ``collect`` deletes there what no partition needs any more. Workers and suppliers of
+        versions before this one cannot read such partitions and fail: upgrade them first.
     :param lateness: how long after the time it is stamped with an object may appear: the upload's duration (S3 stamps
         an upload in parts with its beginning) and differences of clocks. Objects alone: names so much older than the
         last scan are offered again (1 day). Groups: objects wait until they are so old (10 minutes).
@@ -255,7 +284,8 @@ def object_listing(
     :param filesystem: for other storages: an open fsspec file system, or a function that returns one.
     :raises InvalidInputError: for options that are wrong or contradict each other; the message names them.
     """
-    grouping = Grouping.of(max_objects, max_bytes)
+    _refuse_password("output_root", output_root, "the process's own configuration")
+    grouping = Grouping.of(max_objects, max_bytes, output_root)
     if lateness is None:
         lateness = LATENESS_OF_GROUPS if grouping else LATENESS
     selection = Selection(
@@ -284,10 +314,7 @@ def _full_scans(every: timedelta | None, scan: object) -> timedelta | None:
 
 
 def _listing(where: object, client: Any, filesystem: Any) -> Listing:
-    address = os.fspath(where) if isinstance(where, str | os.PathLike) else ""
-    if _PASSWORD.match(address):
-        remedy = "It would be in every partition: give filesystem=…, or client=…, that knows it"
-        raise InvalidInputError("where", f"{address.partition('://')[0]}://…", "holds a password", remedy)
+    address = _refuse_password("where", where, "filesystem=…, or client=…,")
     of_s3 = address.partition("://")[0] in SCHEMES and filesystem is None
     if client is not None and not of_s3:
         raise InvalidInputError("client", type(client).__name__, "is for S3 only", "Give s3://…, and no filesystem")
@@ -296,6 +323,18 @@ def _listing(where: object, client: Any, filesystem: Any) -> Listing:
     if isinstance(where, str | os.PathLike):
         return FileListing(address, filesystem)
     return _own_listing(where, filesystem)
+
+
+def _refuse_password(field: str, where: object, knows: str) -> str:
+    """Return an address as text, empty for what is none.
+
+    :param knows: what the password belongs into.
+    """
+    address = str(os.fspath(where)) if isinstance(where, str | os.PathLike) else ""
+    if _PASSWORD.match(address):
+        remedy = f"It would be in every partition: give {knows} that knows it"
+        raise InvalidInputError(field, f"{address.partition('://')[0]}://…", "holds a password", remedy)
+    return address
 
 
 def _own_listing(where: Any, filesystem: Any) -> Listing:

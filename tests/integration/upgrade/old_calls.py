@@ -243,6 +243,30 @@ class Calls:
         older_than = timedelta(0)
         return int(collect(self._one.store, source, root, older_than=older_than, dry_run=False).blocks)
 
+    # What schema 13 has at hand: how partitions of objects are made, and read.
+
+    def object_paths(self, key: str) -> Any:
+        """The addresses of a partition's objects, or what a function that asks for them fails with."""
+        from airflow_coordination.systems.objects.listing import object_paths
+
+        try:
+            return object_paths(self._one.partition(key).payload)
+        except KeyError as error:
+            return f"KeyError: {error}"
+
+    def delete_objects(self, key: str) -> list[str]:
+        """What ``then=DeleteObjects.of(…)`` would delete."""
+        from airflow_coordination.systems.objects.deletion import DeleteObjects
+
+        return list(DeleteObjects.of(self._one.partition(key)).paths)
+
+    def list_objects(self, folder: str, max_objects: int, source: str = "flights") -> int:
+        """How many partitions its supplier creates of the groups of a folder."""
+        from airflow_coordination.systems.objects.supplier import object_listing
+
+        listing = object_listing(folder, scan="once", max_objects=max_objects)
+        return int(SourceCoordinator(self._one.store, source, OWNER).run_supplier(listing).created.created)
+
     def manifest_of(self, schema: str | None) -> str:
         """A manifest as this code writes it."""
         files = (DataFile("a.parquet", 10, 1),)

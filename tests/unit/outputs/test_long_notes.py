@@ -11,8 +11,9 @@ import pytest
 
 from airflow_coordination.duties import follow_ups
 from airflow_coordination.leases import Lease, SourceCoordinator
-from airflow_coordination.outputs import collect, collector
+from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.layout import partition_directory
+from airflow_coordination.outputs.lists import long_notes
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.deletion import DeleteObjects
 
@@ -82,7 +83,7 @@ def test_f6_what_this_store_did_not_give_stays(coordinator: SourceCoordinator, t
     """F6: another store's tenure, one of the future, or no note at all; and the partition of another source."""
     coordinator.fail(acquired(coordinator), "no", retry_after=NOW)
     for key in ("k", "unknown"):
-        place = tmp_path / "out" / collector.LISTS / partition_directory("flights|PARTITION", key)
+        place = tmp_path / "out" / long_notes.LISTS / partition_directory("flights|PARTITION", key)
         place.mkdir(parents=True)
         (place / name).write_text("[]")
     found = run(coordinator, tmp_path, unmarked_are_own=True)
@@ -105,4 +106,4 @@ def test_f6_what_this_store_has_forgotten_is_named(coordinator: SourceCoordinato
 
 def test_f6_both_rooms_mean_one_directory() -> None:
     """F6: one writes there, the other cleans up."""
-    assert collector.LISTS == follow_ups.LISTS
+    assert long_notes.LISTS == follow_ups.LISTS
