@@ -97,7 +97,7 @@ def is_group(payload: Mapping[str, Any]) -> bool:
 def group_names(payload: Mapping[str, Any]) -> Sequence[str]:
     """Return the names of a group's objects below its ``base``, wherever they are: see :func:`object_paths`."""
     filed = NamesFile.of(payload)
-    return payload["names"] if filed is None else filed.names()  # type: ignore[no-any-return]
+    return payload["names"] if filed is None else filed.names()
 
 
 def spark_paths(payload: Mapping[str, Any]) -> list[str]:

@@ -73,15 +73,14 @@ def test_one_that_is_missing_or_changed_is_an_error(
     with pytest.raises(InvalidInputError, match="somebody has changed the group's names"):
         object_paths(partition.payload)
     s3.delete_object(Bucket=bucket, Key=file)
-    with pytest.raises(InvalidInputError, match="is missing. Put that file back"):
+    with pytest.raises(InvalidInputError, match=r"is missing\. Put that file back"):
         object_paths(partition.payload)
 
 
-@pytest.mark.parametrize("action", ["s3:PutObject", "s3:GetObject"])
-def test_a_supplier_that_may_not_creates_nothing(
-    one: SourceCoordinator, supplier: Any, s3: Any, bucket: str, action: str
+def test_a_supplier_that_may_not_write_creates_nothing(
+    one: SourceCoordinator, supplier: Any, s3: Any, bucket: str
 ) -> None:
-    deny(s3, bucket, action, objects="*/_names/*")
+    deny(s3, bucket, "s3:PutObject", objects="*/_names/*")
     with pytest.raises(OutputError, match="denies access"):
         one.run_supplier(supplier)
     assert one.partitions() == []

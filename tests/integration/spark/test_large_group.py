@@ -52,7 +52,7 @@ def test_a_file_of_names_that_is_missing_fails_the_partition_and_nothing_is_lost
     """When it is back the partition goes on as if nothing had been."""
     one = SourceCoordinator(store, "s", "me", settings=FAST)
     one.run_supplier(object_listing(folder, scan="once", max_objects=FILES, output_root=output_root))
-    [file] = [path for path in Path(output_root).rglob("_names/*/*.json")]
+    [file] = Path(output_root).rglob("_names/*/*.json")
     content = file.read_bytes()
     how: dict[str, Any] = {"store": store, "source": "s", "spark": spark, "output_root": output_root, "settings": FAST}
     for broken in (None, content.replace(b"00007", b"00008")):

@@ -132,7 +132,9 @@ def test_a_file_has_a_limit_too(one: SourceCoordinator, listing: Callable, monke
     assert sorted(len(object_paths(each.payload)) for each in one.partitions()) == [1_000, 2_000]
 
 
-def test_a_file_has_a_limit_of_bytes(one: SourceCoordinator, listing: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_has_a_limit_of_bytes(
+    one: SourceCoordinator, listing: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(grouping, "MAX_BYTES", 10_000)
     one.run_supplier(listing())
     said = [names_file.NamesFile.of(each.payload) for each in one.partitions()]
@@ -213,7 +215,7 @@ def test_the_file_is_there_before_the_plan_and_the_plan_before_the_partition(
 def test_what_is_deleted_before_the_plan_is_saved_is_written_again(
     one: SourceCoordinator, listing: Callable, root: Path
 ) -> None:
-    """A collector may have judged a file of before: when the plan is saved no other one does, so it is looked at then."""
+    """A collector may have judged a file of before. When its plan is saved none does, so it is looked for then."""
     items = steps(one, listing())
     assert isinstance(next(items), Checkpoint)
     [file] = kept(root)
@@ -257,7 +259,9 @@ def test_a_file_that_differs_is_never_read(
     one.run_supplier(listing())
     [file] = kept(root)
     file.write_bytes(change)
-    with pytest.raises(InvalidInputError, match=r"payload.names_file.sha256=.*is not the digest of .*Put that file back"):
+    with pytest.raises(
+        InvalidInputError, match=r"payload.names_file.sha256=.*is not the digest of .*Put that file back"
+    ):
         object_paths(only(one).payload)
     with pytest.raises(InvalidInputError, match="somebody has changed the group's names"):
         DeleteObjects.of(only(one))
