@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _COLLECTOR = "outputs.collector"
+_NAMES = "outputs.lists.group_names"
 
 
 def _collected(test: str) -> Tested:
@@ -17,6 +18,10 @@ def _manifest(test: str) -> Tested:
 
 def _in(file: str, test: str) -> Tested:
     return Tested(f"tests/unit/outputs/{file}.py::{test}")
+
+
+def _names(test: str) -> Tested:
+    return Tested(f"tests/unit/systems/objects/test_names_file.py::{test}")
 
 
 MUTANTS = (
@@ -46,11 +51,67 @@ MUTANTS = (
     ),
     Mutant(
         "collector takes lists that open notes name",
-        "outputs.collector",
+        "outputs.lists.long_notes",
         " and named is not None and file.path not in named:",
         " and named is not None:",
         "F6: what follows an ending is never done, because its list is gone",
         _in("test_long_notes", "test_f6_a_file_that_an_open_note_names_stays"),
+    ),
+    Mutant(
+        "collector takes names that a plan needs",
+        _NAMES,
+        "        needed = set(_named(supplier.progress_text if supplier else None))\n",
+        "        needed = set[str]()\n",
+        "decision 168: the next run creates a partition of the plan whose names are gone",
+        _in("test_group_names", "test_the_plan_of_a_killed_supplier_keeps_it"),
+    ),
+    Mutant(
+        "collector judges names while a supplier runs",
+        _NAMES,
+        "supplier is not None and supplier.status is PartitionStatus.ASSIGNED:",
+        "False:",
+        "decision 168: a file goes that its plan is about to name",
+        _in("test_group_names", "test_while_a_supplier_runs_nothing_is_judged"),
+    ),
+    Mutant(
+        "collector takes names though a run has begun",
+        _NAMES,
+        "            if _run_of(self._supplier()) != self._seen:\n",
+        "            if False:\n",
+        "decision 168: a run finds the same names, trusts the file that is there, and it goes",
+        _in("test_group_names", "test_once_a_run_has_begun_the_rest_stays"),
+    ),
+    Mutant(
+        "collector looks at one page of partitions for names",
+        _NAMES,
+        "            after = page[-1].key\n",
+        "            break\n",
+        "decision 168: the names of a partition that waits are gone",
+        _in("test_group_names", "test_many_partitions_are_looked_at"),
+    ),
+    Mutant(
+        "names are read from a file that somebody has changed",
+        "systems.objects.names_file",
+        "        if found != self.sha256:\n",
+        "        if False:\n",
+        "decision 168: other objects are read than were listed, or none",
+        _names("test_a_file_that_differs_is_never_read"),
+    ),
+    Mutant(
+        "a plan is saved and nobody looks for its files",
+        "systems.objects.scan",
+        "                files.keep()\n",
+        "                pass\n",
+        "decision 168: a partition is created whose names a collector has just deleted",
+        _names("test_what_is_deleted_before_the_plan_is_saved_is_written_again"),
+    ),
+    Mutant(
+        "older suppliers supply a source of names in files",
+        "systems.objects.supplier",
+        'f"{mode}, names in files" if filed else mode',
+        "mode",
+        "S16: they take all objects in such files for new ones",
+        _names("test_a_source_of_groups_may_begin_with_it_and_keeps_it_from_then_on"),
     ),
     Mutant(
         "one directory for all processes of a tenure",
