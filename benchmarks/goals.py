@@ -80,6 +80,15 @@ ROWS = (
         (Aim("W1", "beside one plain Spark job that reads all: wall time", 1.5),),
     ),
     Row(
+        "W2",
+        "Spark: files of 50 rows, each a partition of its own",
+        "felt",
+        (
+            Aim("W2 loop", "beside a plain Spark loop: wall time", 1.1),
+            Aim("W2 pyarrow", "with a function of pyarrow, a partition", 3, "ms"),
+        ),
+    ),
+    Row(
         "W3",
         "Spark: 200 leases in one Spark job, each with its own output, ending and answer",
         "felt",
@@ -121,6 +130,18 @@ ROWS = (
             Aim("W7 one", "one drain beside the coordinator alone: wall time", 1.5),
             Aim("W7 many", "four at a time beside one: as fast", 1.8, at_least=True),
         ),
+    ),
+    Row(
+        "W8",
+        "a driver is killed: another one on that machine has its partition",
+        "felt",
+        (Aim("W8", "without Airflow, by default", 10, "s"),),
+    ),
+    Row(
+        "W9",
+        "`airflow coordination quickstart --run` in an empty folder",
+        "felt",
+        (Aim("W9", "until a partition is seen completed", 45, "s"),),
     ),
     Row(
         "P1",

@@ -1,10 +1,11 @@
-"""W1, W3 to W7: what a user waits for, beside what they would do instead, in turns within one run.
+"""W1 to W9: what a user waits for, beside what they would do instead, in turns within one run.
 
-W1 lists a folder of small files and works them in groups, beside one plain Spark job that reads all. W3 works many
-leases in one Spark job, beside ``partitionBy`` (``together.py``). W4 delivers lines
-of CSV into a block, each record accounted for, beside ``write.parquet`` of the same. W5 delivers them into a table of
-PostgreSQL (``table.py``). W6 reads what many partitions have published (``published.py``). W7 drains partitions that
-do nothing, one and four at a time, beside the coordinator alone, which takes and completes as many.
+W1 lists a folder of small files and works them in groups, beside one plain Spark job that reads all. W2 makes each file
+a partition, beside a Spark loop (``each_file.py``). W3 works many leases in one Spark job, beside ``partitionBy``
+(``together.py``). W4 delivers lines of CSV into a block, each record accounted for, beside ``write.parquet`` of the
+same. W5 delivers them into a table of PostgreSQL (``table.py``). W6 reads what many partitions have published
+(``published.py``). W7 drains partitions that do nothing, one and four at a time, beside the coordinator alone, which
+takes and completes as many. W8 kills a driver (``killed.py``), W9 is somebody's first minute (``quickstart.py``).
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from airflow_coordination import Complete, SourceCoordinator, drain, open_store
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.sources import object_listing, spark_paths
 from airflow_coordination.spark import Publish
+from benchmarks import killed, quickstart
 from benchmarks.goals import Readings
 from benchmarks.harness.postgres import database_and_folder
 from benchmarks.harness.run import Run
-from benchmarks.spark import published, table, together
-from benchmarks.spark.lines import SCHEMA, drain_whole, write_lines
+from benchmarks.spark import each_file, published, table, together
+from benchmarks.spark.lines import SCHEMA, drain_whole, write_lines, write_small
 from benchmarks.spark.rounds import Seconds, in_turn, reading
 from benchmarks.spark.session import session
 
@@ -46,6 +48,7 @@ def benchmark(run: Run) -> Readings:
             store = open_store(url)
             store.setup()
             grouped = _grouped(run, spark, store, folder, run.scaled(FILES, GROUP), run.scaled(5, 3))
+            each = each_file.measured(run, spark, store, folder)
             large = _delivered(run, spark, store, folder, run.scaled(LARGE, SMALL), run.scaled(5, 3))
             small = _delivered(run, spark, store, folder, SMALL, run.scaled(9, 3))
             many = together.measured(run, spark, store, folder)
@@ -56,6 +59,7 @@ def benchmark(run: Run) -> Readings:
         spark.stop()
     return (
         reading("W1", grouped[_GROUPS], grouped[_ONE_JOB])
+        | each
         | reading("W4 large", large[_OURS], large[_PLAIN])
         | reading("W4 small", small[_OURS], small[_PLAIN])
         | many
@@ -63,16 +67,15 @@ def benchmark(run: Run) -> Readings:
         | published.measured(run)
         | reading("W7 one", idle[_ONE], idle[_ALONE])
         | reading("W7 many", idle[_ONE], idle[_MANY])
+        | killed.measured(run)
+        | quickstart.measured(run)
     )
 
 
 def _grouped(run: Run, spark: Any, store: PartitionStore, folder: Path, files: int, rounds: int) -> Seconds:
     """Listing, creation and work: all that somebody waits for."""
     small = folder / "small"
-    small.mkdir()
-    for number in range(files):
-        lines = (f"{number * LINES + line},{line % 31},{line * 40 or ''},U{line % 4},1.5" for line in range(LINES))
-        (small / f"{number:04}.csv").write_text("id,day,dep_time,carrier,delay\n" + "\n".join(lines) + "\n")
+    write_small(small, files, LINES)
 
     def clean(paths: str | list[str]) -> Any:
         return spark.read.schema(SCHEMA).csv(paths, header=True).where("dep_time is not null")

@@ -13,7 +13,7 @@ from airflow_coordination import Complete, PartitionIdentifier, SourceCoordinato
 from airflow_coordination.protocol.port import PartitionStore
 from benchmarks.goals import Readings
 from benchmarks.harness.run import Run
-from benchmarks.spark.lines import SCHEMA
+from benchmarks.spark.lines import SCHEMA, write_small
 from benchmarks.spark.rounds import in_turn, reading
 
 LEASES, LINES, WARM = 200, 50, 2
@@ -25,7 +25,7 @@ def measured(run: Run, spark: Any, store: PartitionStore, folder: Path) -> Readi
     from pyspark.sql import functions as fn
 
     rounds, small = run.scaled(7, 3), folder / "each"
-    _write(small)
+    write_small(small, LEASES, LINES)
     for number in range(WARM + rounds):
         _filled(store, number, small)
 
@@ -47,13 +47,6 @@ def measured(run: Run, spark: Any, store: PartitionStore, folder: Path) -> Readi
 
     seconds = in_turn(run, f"W3, {LEASES} leases", {_PLAIN: plain, _OURS: ours}, rounds, WARM)
     return reading("W3", seconds[_OURS], seconds[_PLAIN])
-
-
-def _write(small: Path) -> None:
-    small.mkdir()
-    for number in range(LEASES):
-        lines = (f"{number * LINES + line},{line % 31},{line * 40},U{line % 4},1.5" for line in range(LINES))
-        (small / f"{number:04}.csv").write_text("id,day,dep_time,carrier,delay\n" + "\n".join(lines) + "\n")
 
 
 def _filled(store: PartitionStore, number: int, small: Path) -> None:

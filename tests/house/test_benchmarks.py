@@ -15,15 +15,7 @@ from benchmarks.goals import AIMS, ROWS, Aim, Reading
 from benchmarks.harness import page
 from benchmarks.harness.figures import Turn, of_pairs, rate, ratio, typical
 
-NUMBERS = [
-    *(f"W{number}" for number in (1, 3, 4, 5, 6, 7)),
-    "P1",
-    "P1a",
-    "P2",
-    "P4",
-    "P6",
-    *(f"P{number}" for number in range(8, 21)),
-]
+NUMBERS = [*(f"W{number}" for number in range(1, 10)), "P1", "P1a", "P2", "P4", "P6", *(f"P{n}" for n in range(8, 21))]
 READINGS = {aim.name: Reading(aim.limit or 0.0, "1.00", "some", "other") for aim in AIMS.values()}
 
 
