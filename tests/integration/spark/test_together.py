@@ -285,3 +285,31 @@ def test_s12_a_driver_killed_in_the_middle_and_drained_again(spark, task: Task) 
     frame = read_completed(spark, store=task.store, source="flights", dataset="rows")
     assert sorted((row.key, row.id) for row in frame.collect()) == [(key, n) for key in keys for n in range(10)]
     assert eventually(lambda: second.counted("partitionsCompleted") == 4)
+
+
+def test_l7_a_person_releases_one_of_a_driver_s_leases_and_the_others_go_on(spark, task: Task) -> None:
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["a", "b", "c"])
+    (task.signs / "written.hold").touch()
+    driver = task.start("together.py", coordinator.get_next_partition(), max_leases=None, together=3)
+    driver.reached("written")
+    coordinator.people.park("b", by="ana", why="moved")
+    (task.signs / "written.hold").unlink()
+    assert driver.wait() == 3, driver.text()
+    outcomes = {report["key"]: report["outcome"] for report in driver.reports("ended")}
+    assert outcomes == {"a": "completed", "b": "lost", "c": "completed"}
+    frame = read_completed(spark, store=task.store, source="flights", dataset="rows")
+    assert Counter(row.key for row in frame.collect()) == {"a": 10, "c": 10}
+
+
+def test_a_driver_that_is_stopped_gives_all_back(task: Task) -> None:
+    coordinator = task.coordinator()
+    coordinator.create_partitions(["a", "b", "c"])
+    (task.signs / "written.hold").touch()
+    driver = task.start("together.py", coordinator.get_next_partition(), max_leases=None, together=3)
+    driver.reached("written")
+    driver.process.terminate()
+    assert driver.wait() == 143, driver.text()
+    assert coordinator.counts()[PartitionStatus.UNASSIGNED] == 3
+    assert [coordinator.partition(key).failures for key in "abc"] == [0, 0, 0]
+    assert task.store.heads("flights|PARTITION", "rows") == []

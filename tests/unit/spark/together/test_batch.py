@@ -51,6 +51,21 @@ def test_one_call_has_all_that_can_be_had(run, days) -> None:
     assert days.counts()[PartitionStatus.COMPLETED] == 8
 
 
+def test_a_lease_costs_one_acquisition_and_one_ending(run, days, monkeypatch) -> None:
+    """As it would be alone: no renewal and no write more."""
+    sent: list[str] = []
+    for name in ("acquire_next", "write"):
+        send = getattr(days.store, name)
+
+        def noting(*given, name=name, send=send, **more):
+            sent.append(name)
+            return send(*given, **more)
+
+        monkeypatch.setattr(days.store, name, noting)
+    assert run(lambda leases: Complete(), together=4, max_leases=8)[0].completed == 8
+    assert {name: sent.count(name) for name in sent} == {"acquire_next": 8, "write": 8}
+
+
 def test_no_more_than_max_leases_are_taken_in_all(run, days) -> None:
     done, calls = run(lambda leases: Complete(), together=3, max_leases=4)
     assert calls == [tuple("abc"), ("d",)]
