@@ -12,7 +12,7 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.together.files import beside_keys
 from airflow_coordination.spark.together.writing import Written, written
-from airflow_coordination.systems.objects.listing import object_paths, spark_paths
+from airflow_coordination.systems.objects.listing import is_group, object_paths, spark_paths
 from airflow_coordination.systems.objects.storage import OutputError, move_directory, side_by_side
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES, Mode
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError
@@ -182,7 +182,7 @@ def _publishes(outcome: object) -> bool:
 
 def _of_files(partition: Partition) -> Mapping[str, Any]:
     payload: object = partition.payload
-    if not isinstance(payload, Mapping) or not ("path" in payload or {"base", "names"} <= payload.keys()):
+    if not isinstance(payload, Mapping) or not ("path" in payload or is_group(payload)):
         remedy = "Make the partitions by object_listing, or say by= which of your own columns has the keys"
         raise InvalidInputError("payload", payload, f"of partition {partition.key!r} names no files", remedy)
     return payload

@@ -9,6 +9,7 @@ import pytest
 from airflow_coordination import Complete, GiveUp
 from airflow_coordination.leases import InvalidInputError
 from airflow_coordination.spark.together.leases import PartitionLeases
+from airflow_coordination.systems.objects.names_file import NamesFiles
 
 
 @pytest.fixture
@@ -29,6 +30,12 @@ def test_it_is_a_mapping_of_the_partitions_by_their_keys(leases) -> None:
 
 def test_the_files_of_all_payloads_are_named_for_spark(leases) -> None:
     assert leases.paths == [r"/in/a\[1\].csv", "/in/b.csv", "/in/c.csv"]
+
+
+def test_names_in_a_file_are_read_there(leases, tmp_path) -> None:
+    said = NamesFiles(str(tmp_path), "store", "flights").put(["d.csv"]).document()
+    leases["b"].payload = {"base": "/in/", "bytes": 1, "names_file": said}
+    assert leases.paths == [r"/in/a\[1\].csv", "/in/d.csv"]
 
 
 def test_a_payload_without_files_is_refused_with_a_remedy(leases) -> None:
