@@ -30,8 +30,8 @@ from benchmarks.spark.rounds import Seconds, in_turn, reading
 from benchmarks.spark.session import session
 
 LARGE, SMALL, WARM = 2_000_000, 1_000, 2
-FILES, LINES, GROUP = 2_000, 50, 340
-"""340 names of these files are what a payload of 4 KB takes."""
+FILES, LINES, GROUP = 2_000, 50, 1_000
+"""Names of so many files are in a file themselves: a payload of 4 KB takes 340."""
 PARTITIONS, PLACES = 500, 4
 _ONE_JOB, _GROUPS = "one plain job", f"groups of {GROUP}"
 _PLAIN, _OURS = "write.parquet", "a block, counted"
@@ -87,9 +87,11 @@ def _grouped(run: Run, spark: Any, store: PartitionStore, folder: Path, files: i
 
     def ours(number: int) -> None:
         coordinator = SourceCoordinator(store, source=f"small-{number}", owner="benchmark")
-        listed = object_listing(str(small), scan="once", lateness=timedelta(0), max_objects=GROUP)
-        coordinator.run_supplier(listed)
-        drain_whole(publishing, coordinator, spark, f"{folder}/small-out", sum(coordinator.counts().values()))
+        root = f"{folder}/small-out"
+        coordinator.run_supplier(
+            object_listing(str(small), scan="once", lateness=timedelta(0), max_objects=GROUP, output_root=root)
+        )
+        drain_whole(publishing, coordinator, spark, root, sum(coordinator.counts().values()))
 
     def one_job(number: int) -> None:
         clean(str(small)).write.parquet(f"{folder}/small-{number}")
