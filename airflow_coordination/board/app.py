@@ -62,6 +62,7 @@ from airflow_coordination.board.showing.models import (
 from airflow_coordination.board.showing.reading import view_page
 from airflow_coordination.board.showing.rules import rules_page
 from airflow_coordination.board.source_models import (
+    AgainPortion,
     EndedLately,
     EndedPage,
     RangesPage,
@@ -71,6 +72,7 @@ from airflow_coordination.board.source_models import (
 )
 from airflow_coordination.board.stores import StoreDoesNotAnswerError
 from airflow_coordination.board.visibility import NotVisibleError
+from airflow_coordination.monitoring.deeds import Meant, Reach
 from airflow_coordination.monitoring.selection import Filter
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import storable
@@ -163,15 +165,31 @@ def ended(response: Response, user: User, store: Store, source: Source) -> Ended
 
 
 @routes.get(f"{API}/ended/lately")
-def lately(user: User, dag: Annotated[str | None, Query(description="Only sources of this DAG")] = None) -> EndedLately:
-    """Return how much ended in each five minutes of the last three hours, in all sources together and in each."""
-    return ended_lately_page(user, dag)
+def lately(
+    user: User,
+    dag: Annotated[str | None, Query(description="Only sources of this DAG")] = None,
+    day: Annotated[bool, Query(description="Of a day, of all sources together: a look reads some of them")] = False,
+) -> EndedLately:
+    """Return how much ended in each five minutes of three hours, in all sources together and in each; or of a day."""
+    return ended_lately_page(user, dag, day=day)
 
 
 @routes.get(f"{API}/accounting")
 def accounting(response: Response, user: User, store: Store, source: Source) -> SourceAccounting:
     """Add up what became of the records of a source; this reads every partition of it."""
     return _timed(response, reading.accounting(user, store, source))
+
+
+@routes.get(f"{API}/accounting/again")
+def accounting_again(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Source,
+    after: Annotated[str | None, Query(description="Only what is behind this, as the portion before said")] = None,
+) -> AgainPortion:
+    """Return what became of a portion of a source's dead letters that were delivered again."""
+    return _timed(response, reading.delivered_again(user, store, source, after))
 
 
 @routes.get(f"{API}/partition")
@@ -202,14 +220,17 @@ def audit(
     store: Store,
     source: Annotated[str | None, Query(description="Only this one: a stored identifier; else all you see")] = None,
     by: Annotated[str | None, Query(description="Only what this person did")] = None,
+    action: Annotated[str | None, Query(description="Only this action")] = None,
+    reach: Annotated[Reach | None, Query(description="Only to the source, one partition, or many at once")] = None,
+    has: Annotated[str | None, Query(description="Only with this in its reason, or in a partition's key")] = None,
     since: Annotated[AwareDatetime | None, Query(description="Only what was done since, with a time zone")] = None,
     after: Annotated[str, Query(description="As the page before said")] = "",
     limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 100,
     became: Annotated[bool, Query(description="Also what became of it: 100 partitions are read for that")] = False,
 ) -> DeedsPage:
     """Return what people did, the newest first; what somebody did to many partitions at once is one line."""
-    asked = Asked(by or None, since, after, limit, became)
-    return _timed(response, deeds_page(user, store, source or None, asked))
+    meant = Meant(by=by or None, action=action or None, reach=reach, has=has or None, since=since)
+    return _timed(response, deeds_page(user, store, source or None, Asked(meant, after, limit, became)))
 
 
 @routes.get(f"{API}/datasets")

@@ -77,12 +77,16 @@ class Counted:
 def count(store: PartitionStore, source: str, rows: int = HELD + PARKED) -> Counted:
     """Count a source now, and look at what it has parked, and at what is held.
 
+    Where to be sure that nothing moves is dear, it looks at an index: the next look sees what this one has missed.
+
     :param source: its stored identifier.
     :param rows: so many leases and parked partitions are looked at at most.
     :raises CoordinationError: when the store does not answer.
     """
     began = monotonic()
-    counts, outlook, now = store.counts(source), store.outlook(source), store.now()
+    counts, glances = store.counts(source), parts_of(store).glances
+    outlook = glances.glance(source) if glances else store.outlook(source)
+    now = store.now()
     words = counted(counts, outlook)
     held = owners(store, source, max(1, min(HELD, rows // 2 - 1))) if counts[PartitionStatus.ASSIGNED] else None
     words = told_apart(words, sum(each.expired for each in held.held) if held else 0)

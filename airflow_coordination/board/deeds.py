@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
-from airflow_coordination.board.models import DeedsPage, DeedView
+from airflow_coordination.board.models import DeedsPage, DeedView, SourceName
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.stores import connections, opened
 from airflow_coordination.board.visibility import NotVisibleError, open_visible, visible_sources
 from airflow_coordination.monitoring.became import became, spoken
-from airflow_coordination.monitoring.deeds import Deed, deeds, newest, page
+from airflow_coordination.monitoring.deeds import Deed, Meant, deeds, newest, page
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import AUDITED, PartitionStore
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
@@ -24,21 +24,21 @@ SOURCES: Final = 40
 """In so many sources one request looks, by name."""
 LINES: Final = 45
 """The newest lines that are read of each of them: 1,800 in all."""
+NAMED: Final = 50
+"""So many people and actions are named as what one may ask for, the most frequent ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Which of it is asked for.
 
-    :param by: only what this person did.
-    :param since: only what was done from this moment on, by the store's clock.
+    :param meant: only that of it.
     :param after: as the page before said; empty for the first one.
     :param limit: so many are returned.
     :param became: also what became of each.
     """
 
-    by: str | None
-    since: datetime | None
+    meant: Meant
     after: str
     limit: int
     became: bool
@@ -54,20 +54,34 @@ def deeds_page(user: BaseUser, connection: str, source: str | None, asked: Asked
     """
     if source is not None:
         with open_visible(user, connection, source) as (store, _):
-            lines, full = _before(store, source, asked.after), AUDITED
-            found, more = page(
-                source, lines, more=len(lines) == full, limit=asked.limit, by=asked.by, since=asked.since
-            )
-            typed = remedies.about(remedies.shell_of(store), "audit", source)
-            told, now = _viewed(store, found, asked), store.now()
-            return Read(
-                DeedsPage(deeds=told, after=more, sources=1, all_sources=True, lines=len(lines), typed=typed), now
-            )
+            return Read(_of_source(store, source, asked), store.now())
     if connection not in connections():
         raise NotVisibleError
     with opened(connection) as store:
         seen = [each.identifier for each in visible_sources(user, store)]
         return Read(_of_all(store, seen, asked), store.now())
+
+
+def _of_source(store: PartitionStore, source: str, asked: Asked) -> DeedsPage:
+    lines, full = _before(store, source, asked.after), AUDITED
+    found, more = page(source, lines, more=len(lines) == full, limit=asked.limit, meant=asked.meant)
+    return DeedsPage(
+        deeds=_viewed(store, found, asked),
+        after=more,
+        sources=1,
+        all_sources=True,
+        lines=len(lines),
+        typed=_typed(store, source, asked.meant),
+        people=_named(line["by"] for line in lines),
+        actions=_named(line["action"] for line in lines),
+    )
+
+
+def _typed(store: PartitionStore, source: str, meant: Meant) -> str:
+    """Return the command that asks the same, but for since when: that it takes as an age."""
+    given = {"--by": meant.by, "--action": meant.action, "--reach": meant.reach, "--has": meant.has}
+    options = [f"{name}={value}" for name, value in given.items() if value is not None]
+    return remedies.about(remedies.shell_of(store), "audit", source, options=options)
 
 
 def _before(store: PartitionStore, source: str, after: str) -> Sequence[Mapping[str, Any]]:
@@ -98,10 +112,9 @@ def _not_said(after: str) -> InvalidInputError:
 
 def _of_all(store: PartitionStore, seen: list[str], asked: Asked) -> DeedsPage:
     """Return what was done in all sources; it ends with the newest lines of each, which pages do not lead behind."""
-    after, by, since = _left_out(asked.after), asked.by, asked.since
+    after = _left_out(asked.after)
     found = [deed for source in seen[:SOURCES] for deed in deeds(source, newest(store, source, LINES))]
-    meant = [each for each in found if by in (None, each.by) and (since is None or each.at >= since)]
-    meant.sort(key=lambda deed: deed.at, reverse=True)
+    meant = sorted(filter(asked.meant.means, found), key=lambda deed: deed.at, reverse=True)
     end = after + asked.limit
     return DeedsPage(
         deeds=_viewed(store, meant[after:end], asked),
@@ -110,7 +123,14 @@ def _of_all(store: PartitionStore, seen: list[str], asked: Asked) -> DeedsPage:
         all_sources=len(seen) <= SOURCES,
         lines=LINES,
         typed=None,
+        people=_named(deed.by for deed in found),
+        actions=_named(deed.action for deed in found),
+        of=[SourceName(source=each, name=split_source(each)[1]) for each in seen[:SOURCES]],
     )
+
+
+def _named(texts: Iterable[str]) -> list[str]:
+    return sorted(text for text, _ in Counter(texts).most_common(NAMED))
 
 
 def _viewed(store: PartitionStore, found: list[Deed], asked: Asked) -> list[DeedView]:

@@ -150,12 +150,20 @@ class DeedView(BaseModel):
     became: str | None = None
 
 
+class SourceName(BaseModel):
+    """A source that one may ask for; ``name`` is what people call it."""
+
+    source: str
+    name: str
+
+
 class DeedsPage(BaseModel):
     """What people did, the newest first; ``after`` is what the next page is asked with, absent on the last.
 
     ``sources`` is in how many sources was looked, and ``all_sources`` whether these are all; of each ``lines`` lines
     of the audit were read for this page, of many sources the newest. ``typed`` is the command that lists the same of
-    one source.
+    one source. ``people`` and ``actions`` are those of what was read, and ``of`` the sources in which was looked, where
+    all are asked for: what one may narrow it by.
     """
 
     deeds: list[DeedView]
@@ -164,6 +172,9 @@ class DeedsPage(BaseModel):
     all_sources: bool
     lines: int
     typed: str | None
+    people: list[str] = []
+    actions: list[str] = []
+    of: list[SourceName] = []
 
 
 class BranchNote(BaseModel):

@@ -11,6 +11,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow_coordination.board.again import offer
 from airflow_coordination.board.counting import COUNTER, PARKED, RANGED
 from airflow_coordination.board.models import (
+    CountView,
     NeedView,
     Overview,
     OwnersPage,
@@ -21,7 +22,14 @@ from airflow_coordination.board.models import (
     StoreView,
 )
 from airflow_coordination.board.showing.notes import view_for
-from airflow_coordination.board.source_models import RangesPage, RangeView, SourceAccounting, Tile, TilesPage
+from airflow_coordination.board.source_models import (
+    AgainPortion,
+    RangesPage,
+    RangeView,
+    SourceAccounting,
+    Tile,
+    TilesPage,
+)
 from airflow_coordination.board.stores import StoreDoesNotAnswerError, connections, grace_at, opened
 from airflow_coordination.board.views import (
     count_views,
@@ -39,6 +47,7 @@ from airflow_coordination.board.visibility import (
     sees_all,
     visible_sources,
 )
+from airflow_coordination.delivery.again.whole_source import again_portion
 from airflow_coordination.leases.explaining.facts import Inquiry
 from airflow_coordination.leases.explaining.reasons import explain
 from airflow_coordination.monitoring.counts import Counts
@@ -163,7 +172,25 @@ def accounting(user: BaseUser, connection: str, source: str) -> Read[SourceAccou
         found = coordinator_of(user, store, seen).accounting()
         typed = remedies.about(remedies.shell_of(store), "accounting", source)
         counts = count_views(found) if found.partitions else []
-        return Read(SourceAccounting(partitions=found.partitions, accounting=counts, typed=typed), store.now())
+        body = SourceAccounting(
+            partitions=found.partitions, accounting=counts, typed=typed, dead_lettered=found.dead_lettered
+        )
+        return Read(body, store.now())
+
+
+def delivered_again(user: BaseUser, connection: str, source: str, after: str | None) -> Read[AgainPortion]:
+    """Return what became of some of the dead letters of a source; raises as :func:`page` does.
+
+    :param after: as the portion before said.
+    :raises InvalidInputError: when that is no key.
+    """
+    with open_visible(user, connection, source) as (store, _):
+        found, following = again_portion(store, source, check_key(after, "after") if after else None)
+        counts = [CountView(**asdict(line)) for line in found.lines()]
+        body = AgainPortion(
+            partitions=found.partitions, counts=counts, done=found.done, void=found.void, after=following
+        )
+        return Read(body, store.now())
 
 
 def _typed(store: PartitionStore, source: str, chosen: Filter) -> str:

@@ -149,7 +149,8 @@ class EndedPage(BaseModel):
 class SourceEnded(BaseModel):
     """What ended in each slot of one source: how much completed, and how much failed or was lost.
 
-    Known is what lies between ``since`` and ``counted_to``.
+    Known is what lies between ``since`` and ``counted_to``. ``per_minute`` is how many completed a minute in the hour
+    up to ``counted_to``, absent where that is not known.
     """
 
     store: str
@@ -158,6 +159,7 @@ class SourceEnded(BaseModel):
     counted_to: datetime
     completed: list[int]
     others: list[int]
+    per_minute: float | None = None
 
 
 class EndedLately(BaseModel):
@@ -165,7 +167,8 @@ class EndedLately(BaseModel):
 
     ``kept`` is false where no store keeps a history. ``counted`` is of how many of ``of`` sources something is known:
     what a duty has stored, from ``since`` to ``counted_to`` of at least one of them; ``by_duty`` is false where that is
-    a quarter of an hour ago for some. Upkeep is among ``sources``, and not among the sums.
+    a quarter of an hour ago for some. Upkeep is among ``sources``, and not among the sums; of a day there are none.
+    ``behind`` is how many sources were not read yet, because one look reads some: ask again.
     """
 
     kept: bool
@@ -173,6 +176,7 @@ class EndedLately(BaseModel):
     number: int
     of: int
     counted: int
+    behind: int = 0
     start: datetime | None = None
     since: datetime | None = None
     counted_to: datetime | None = None
@@ -202,8 +206,27 @@ class RangesPage(BaseModel):
 
 
 class SourceAccounting(BaseModel):
-    """What became of the records of a whole source, added up over so many partitions; ``typed`` asks the same."""
+    """What became of the records of a whole source, added up over so many partitions; ``typed`` asks the same.
+
+    ``dead_lettered`` is how many of them are dead letters, of which some may have been delivered again since.
+    """
 
     partitions: int
     accounting: list[CountView]
     typed: str
+    dead_lettered: int = 0
+
+
+class AgainPortion(BaseModel):
+    """What became of some dead letters of a source that were delivered again, from at most 2,000 rows.
+
+    ``partitions`` is how many partitions deliver these, ``done`` how many records are no dead letters any more,
+    ``void`` how many were delivered before the original replaced them. ``after`` is how to go on, absent behind the
+    last of them.
+    """
+
+    partitions: int
+    counts: list[CountView]
+    done: int
+    void: int
+    after: str | None

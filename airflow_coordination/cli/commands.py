@@ -40,6 +40,7 @@ from airflow_coordination.cli.subcommands.metrics import metrics
 from airflow_coordination.cli.subcommands.one_source import print_audit, print_ended, print_errors, print_source
 from airflow_coordination.cli.subcommands.overview import print_owners, print_shards, print_sources, print_workers
 from airflow_coordination.monitoring.acting import OFFERED
+from airflow_coordination.monitoring.deeds import Reach
 from airflow_coordination.monitoring.states import STATES, WORDS
 from airflow_coordination.protocol.writes import Action
 
@@ -295,6 +296,11 @@ _LOOK: Final = (
             OUTPUT,
             _option("--since", metavar="AGE", help="Only what was done since then: 12h, 2d"),
             _option("--by", help="Only what this person did"),
+            _option("--action", help="Only this action: reset, pause, …"),
+            _option(
+                "--reach", choices=[str(each) for each in Reach], help="Only to the source, one partition, or many"
+            ),
+            _option("--has", metavar="TEXT", help="Only with this in its reason, or in a partition's key"),
         ),
     ),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Final
 from uuid import uuid4
 
@@ -39,6 +40,51 @@ class Deed:
     keys: tuple[str, ...]
     number: int
     each: tuple[tuple[str, datetime], ...] = field(default=(), repr=False)
+
+    @property
+    def reach(self) -> Reach:
+        """To how much at once it was done."""
+        return Reach.SOURCE if self.number == 0 else Reach.ONE if self.number == 1 else Reach.MANY
+
+    def has(self, text: str) -> bool:
+        """Return whether a text is in the reason, or in the key of a partition, however it is written."""
+        wanted = text.casefold()
+        return any(wanted in said.casefold() for said in (self.why, *(key for key, _ in self.each)))
+
+
+class Reach(StrEnum):
+    """To how much at once something was done."""
+
+    SOURCE = "source"
+    ONE = "one"
+    MANY = "many"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Meant:
+    """Which of what people did is meant; what is ``None`` narrows nothing.
+
+    :param by: only what this person did.
+    :param action: only this action.
+    :param reach: only what was done to the source itself, to one partition, or to many at once.
+    :param has: only with this in its reason, or in the key of a partition to which it was done.
+    :param since: only what was done from this moment on, by the store's clock.
+    """
+
+    by: str | None = None
+    action: str | None = None
+    reach: Reach | None = None
+    has: str | None = None
+    since: datetime | None = None
+
+    def means(self, deed: Deed) -> bool:
+        """Return whether something that somebody did is meant."""
+        named = self.by in (None, deed.by) and self.action in (None, deed.action) and self.reach in (None, deed.reach)
+        late = self.since is None or deed.at >= self.since
+        return named and late and (self.has is None or deed.has(self.has))
+
+
+ANYTHING: Final = Meant()
 
 
 def new_batch() -> str:
@@ -85,8 +131,7 @@ def page(
     *,
     more: bool,
     limit: int,
-    by: str | None = None,
-    since: datetime | None = None,
+    meant: Meant = ANYTHING,
 ) -> tuple[list[Deed], str | None]:
     """Return the newest of what people did, and before which line the next page begins; ``None`` on the last one.
 
@@ -97,8 +142,7 @@ def page(
     :param lines: the newest of the audit, oldest first.
     :param more: whether there may be lines before them.
     :param limit: so many are returned at most.
-    :param by: only what this person did.
-    :param since: only what was done from this moment on.
+    :param meant: only that of it.
     """
     together = _together(lines)
     cut = next((place for place, each in enumerate(together) if each[0] == 0), 0) if more else len(together)
@@ -108,9 +152,9 @@ def page(
         if len(found) == limit:
             return found, _before(lines, together[place])
         deed = _deed(source, [lines[line] for line in each])
-        if since is not None and deed.at < since:
+        if meant.since is not None and deed.at < meant.since:
             return found, None
-        if by in (None, deed.by):
+        if meant.means(deed):
             found.append(deed)
     if not more:
         return found, None

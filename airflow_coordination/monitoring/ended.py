@@ -70,6 +70,35 @@ def ended_lately(stored: Sequence[EndedSums], now: datetime, slots: int) -> Ende
     )
 
 
+PACE: Final = timedelta(hours=1)
+"""Of so long the pace is that a first page names: long enough for partitions of half an hour, short for a night."""
+
+
+def pace(day: EndedDay) -> float | None:
+    """Return how many partitions were completed a minute in the hour up to where it is counted.
+
+    ``None`` where it is not known: no duty has counted of late, or it has for less than five minutes.
+    """
+    since = max(day.since, slot_of(day.counted_to - PACE))
+    if not day.by_duty or day.counted_to - since < SLOT:
+        return None
+    completed = sum(row.completed for row in day.rows if row.start >= since)
+    return completed / ((day.counted_to - since) / timedelta(minutes=1))
+
+
+def continued(newest: Sequence[EndedSums], known: Sequence[EndedSums]) -> list[EndedSums]:
+    """Return the newest rows with those that were known before behind them, the newest first.
+
+    Where a row that was known is gone by now, what was before it is forgotten.
+
+    :param newest: read now, back to where something is known, the newest first.
+    :param known: what was read before, the newest first.
+    """
+    if not newest or not known or newest[-1].start > known[0].start:
+        return list(newest)
+    return [*newest, *(row for row in known if row.start < newest[-1].start)]
+
+
 def ended_day(
     book: EndedBook, now: datetime, begin: datetime, known: Sequence[EndedSums] = (), limit: int = LOOK
 ) -> tuple[EndedDay, list[EndedSums]]:

@@ -362,6 +362,16 @@ class Ranges(Protocol):
         """Return the key of the last parked partition below ``key`` in byte order, ``None`` where there is none."""
 
 
+class Glances(Protocol):
+    """Part of a store that reads a whole source to be sure that nothing in it moves: people are content with less."""
+
+    def glance(self, source: str) -> Outlook:
+        """Return what an index shows of what can still happen, perhaps a moment late, from 2,000 rows or so.
+
+        Nothing is decided by it; who decides asks for :meth:`PartitionStore.outlook`.
+        """
+
+
 class Enabling(Protocol):
     """Part of a store that keeps out code that knows no overlays, once a person has said so (promise S16).
 
@@ -453,6 +463,7 @@ class StoreParts:
     :param follow_ups: notes of what follows endings and parkings.
     :param sums: the accounting of a source in one request.
     :param ranges: counts by ranges of keys.
+    :param glances: a look that costs little, where to be sure is dear.
     :param head_intervals: people say of which time rows are.
     :param enabling: keeping out code that knows no overlays.
     :param chunks: sums of the chunks of datasets.
@@ -467,6 +478,7 @@ class StoreParts:
     follow_ups: FollowUps | None = None
     sums: Sums | None = None
     ranges: Ranges | None = None
+    glances: Glances | None = None
     head_intervals: HeadIntervals | None = None
     enabling: Enabling | None = None
     chunks: Chunks | None = None

@@ -70,6 +70,7 @@ class ForwardingStore:
             follow_ups=None if has.follow_ups is None else self,
             sums=None if has.sums is None else self,
             ranges=None if has.ranges is None else self,
+            glances=None if has.glances is None else self,
             head_intervals=None if has.head_intervals is None else self,
             enabling=None if has.enabling is None else self,
             chunks=None if has.chunks is None else self,
@@ -234,6 +235,10 @@ class ForwardingStore:
     def parked_before(self, source: str, key: str) -> str | None:  # noqa: D102
         looking = there(parts_of(self.store).ranges)
         return self.forward("parked_before", lambda: looking.parked_before(source, key))
+
+    def glance(self, source: str) -> Outlook:  # noqa: D102
+        looking = there(parts_of(self.store).glances)
+        return self.forward("glance", lambda: looking.glance(source))
 
     def put_chunks(self, source: str, rows: Sequence[ChunkSums]) -> None:  # noqa: D102
         kept = there(parts_of(self.store).chunks)

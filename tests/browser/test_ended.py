@@ -146,14 +146,25 @@ def test_the_first_page_shows_all_sources_together_and_each_as_a_small_picture(o
         expect(spark).to_have_attribute("aria-label", "180 completed, 60 failed or lost in the last 2 h")
         expect(spark.locator("rect")).to_have_count(4)
     expect(table.get_by_role("row").filter(has_text="flights").first).to_contain_text("not counted")
+    for row, done in (("harvest", "held back"), ("flights", "not known")):
+        expect(table.get_by_role("row").filter(has_text=row).first).to_contain_text(done)
+    expect(table.get_by_role("row").filter(has_text="harvest").first).to_contain_text(re.compile(r"[23](\.\d)?/min"))
     overview.get_by_role("button", name="1 h").click()
     expect(overview.locator("svg > title")).to_have_text(re.compile("60 completed, 0 failed, 40 lost$"))
     keep(overview.page, "board-overview-ended")
 
 
+def test_a_day_of_all_sources_is_read_when_somebody_asks_for_it(overview: Locator) -> None:
+    with overview.page.expect_request(lambda asked: asked.url.endswith("ended/lately?day=true")):
+        overview.get_by_role("button", name="24 h").click()
+    expect(overview.locator("[data-unknown]")).to_have_attribute("data-unknown", re.compile("^26[0-9]$"))
+    expect(overview.locator("svg > title")).to_have_text(re.compile("480 completed, 20 failed, 40 lost$"))
+    expect(overview).to_contain_text(re.compile(r"Counted to \d\d:\d\d; 1 of \d+ sources"))
+
+
 def test_keys_go_through_the_sum_of_all_sources(overview: Locator) -> None:
     image, legend = overview.get_by_role("img"), overview.locator("figcaption")
-    overview.get_by_role("button", name="3 h").focus()
+    overview.get_by_role("button", name="24 h").focus()
     overview.page.keyboard.press("Tab")
     expect(image).to_be_focused()
     image.press("End")

@@ -3,7 +3,7 @@
 const SHOWN = 2000; // milliseconds between two reads
 const HIDDEN = 30000; // and while nobody sees the page
 const API = "coordination/api/v1/";
-const { useEffect, useState } = globalThis.React;
+const { useEffect, useState, useSyncExternalStore } = globalThis.React;
 
 /** What a person is told: `login` is where to go when the token has ended. */
 class Refused extends Error {
@@ -41,6 +41,22 @@ export async function post(path, body) {
   return (await answered(asked)).json();
 }
 
+/** What all reads of the page share: when the newest was answered, and whether a person has stopped them. */
+let shared = { at: /** @type {Date | null} */ (null), frozen: false };
+const watchers = new Set();
+const subscribe = (watcher) => {
+  watchers.add(watcher);
+  return () => watchers.delete(watcher);
+};
+const tell = (some) => {
+  shared = { ...shared, ...some };
+  for (const watcher of [...watchers]) watcher();
+};
+export const usePace = () => useSyncExternalStore(subscribe, () => shared);
+
+/** Stops all reads that come by themselves, or lets them go on; what one asks for anew is read all the same. */
+export const freeze = (/** @type {boolean} */ frozen) => tell({ frozen });
+
 /** Reads `path` again after as long as `pace` says of what was read; the last good answer stays while a later one fails. */
 export function useLive(path, parameters, pace = (/** @type {any} */ _) => SHOWN) {
   const asked = JSON.stringify([path, parameters]);
@@ -54,13 +70,24 @@ export function useLive(path, parameters, pace = (/** @type {any} */ _) => SHOWN
       const next = await read(path, parameters).then((found) => ({ ...found, error: null }), (error) => ({ error }));
       if (over) return;
       setState((last) => ({ ...(last.asked === asked ? last : {}), asked, ...next }));
-      timer = setTimeout(look, document.hidden ? HIDDEN : next.data ? pace(next.data) : SHOWN);
+      if (next.served) tell({ at: next.served });
+      clearTimeout(timer);
+      if (!shared.frozen) timer = setTimeout(look, document.hidden ? HIDDEN : next.data ? pace(next.data) : SHOWN);
     }
-    const seen = () => !document.hidden && look();
+    let { frozen } = shared;
+    const turn = () => {
+      if (shared.frozen === frozen) return;
+      frozen = shared.frozen;
+      if (frozen) clearTimeout(timer);
+      else look();
+    };
+    const unsubscribe = subscribe(turn);
+    const seen = () => !document.hidden && !shared.frozen && look();
     document.addEventListener("visibilitychange", seen);
     look();
     return () => {
       over = true;
+      unsubscribe();
       clearTimeout(timer);
       document.removeEventListener("visibilitychange", seen);
     };

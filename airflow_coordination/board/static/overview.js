@@ -3,7 +3,7 @@
 import { useLive } from "./api.js";
 import { Empty, Problem, Read, To, When, ago, at, h, visible } from "./parts.js";
 import { Lately, Spark, sparks, useLately } from "./charts/lately.js";
-import { LatelyDone } from "./owners.js";
+import { LatelyDone } from "./people/deeds.js";
 import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
 
 const { useState } = globalThis.React;
@@ -27,7 +27,7 @@ export function Overview({ place: { dag } }) {
     return h(Stack, { gap: 4 },
       shown.map(({ connection, problem }) => problem && h(Problem, { key: connection }, problem)),
       sources.length > 0 && h(Box, { display: "grid", gap: 4, alignItems: "start", gridTemplateColumns: { base: "minmax(0, 1fr)", xl: "minmax(0, 1.48fr) minmax(0, 1fr)" } }, h(Needs, { needs: page.needs ?? [], named }),
-        h(Panel, { title: "Ended by 5 minutes" }, h(Lately, lately))),
+        h(Panel, { title: "Ended by 5 minutes" }, h(Lately, { ...lately, dag }))),
       work.length > 0 && h(Sources, { title: "Sources", sources: work, named, served, ended }),
       sources.some(isUpkeep) && h(Sources, { title: "Upkeep", about: "Work on what other sources have published, and what happens by itself.", sources: sources.filter(isUpkeep), named, served, ended }),
       sources.length === 0 && h(Empty, null, dag
@@ -97,7 +97,7 @@ function Sources({ title, about = undefined, sources, named, served, ended }) {
       h("thead", null, h(Box, { as: "tr", color: "fg.muted", fontSize: "12px", css: { "& th": { fontWeight: 500, textAlign: "left", paddingBlock: "6px", whiteSpace: "nowrap" } } },
         h("th", { scope: "col" }, "Source"), h("th", { scope: "col" }, "Completed"),
         COLUMNS.map((word) => h("th", { key: word, scope: "col" }, h(HStack, { gap: 1, justify: "end" }, h(Glyph, { of: word }), word))),
-        h("th", { scope: "col" }, "Last 2 h"), h("th", { scope: "col" }, "Who works"), h("th", { scope: "col" }, "Oldest waits"), h("th", { scope: "col" }, "Next due"))),
+        h("th", { scope: "col" }, "Last 2 h"), h("th", { scope: "col" }, "Done"), h("th", { scope: "col" }, "Who works"), h("th", { scope: "col" }, "Oldest waits"), h("th", { scope: "col" }, "Next due"))),
       h("tbody", null, sources.length > 1 && h(Sum, { sources, ended: sources.every(isUpkeep) ? null : ended }), shown.map((source) => h(Source, { key: placed(source), source, named, served, ended }))))));
 }
 
@@ -109,7 +109,7 @@ const placed = ({ store, source }) => JSON.stringify([store, source]);
 function Sum({ sources, ended }) {
   const counts = Object.fromEntries(WORDS.map((word) => [word, sources.reduce((sum, { numbers }) => sum + (numbers?.in_words?.[word] ?? 0), 0)]));
   return h(Box, { as: "tr", bg: "bg.subtle", fontWeight: "semibold" }, h(Box, { as: "td", ...CELL }, `All ${sources.length}`), h(Share, { counts }),
-    COLUMNS.map((word) => h(Box, { key: word, ...NUMBER }, counts[word].toLocaleString())), h(Box, { as: "td", ...CELL }, ended && h(Spark, { of: ended.get("") })), h(Box, { as: "td", ...CELL, colSpan: 3 }));
+    COLUMNS.map((word) => h(Box, { key: word, ...NUMBER }, counts[word].toLocaleString())), h(Box, { as: "td", ...CELL }, ended && h(Spark, { of: ended.get("") })), h(Box, { as: "td", ...CELL, colSpan: 4 }));
 }
 
 function Share({ counts }) {
@@ -129,14 +129,15 @@ function Source({ source, named, served, ended }) {
   const first = h(Box, { as: "tr", key: "numbers", _hover: { bg: "bg.subtle" } },
     h(Box, { as: "td", ...CELL, ...edge }, h(HStack, { gap: "6px" }, trouble && h(Glyph, { of: trouble }), h(Text, { as: "span", fontWeight: "semibold", fontSize: "14px" }, h(To, { to: at(here) }, visible(name))),
       where && h(Text, { as: "span", color: "fg.muted", fontSize: "xs" }, where))),
-    words ? h(Share, { counts: words }) : h(Box, { as: "td", ...CELL, colSpan: 11, color: "fg.muted" }, "is being counted …"),
+    words ? h(Share, { counts: words }) : h(Box, { as: "td", ...CELL, colSpan: 12, color: "fg.muted" }, "is being counted …"),
     words && COLUMNS.map((word) => h(Box, { key: word, ...NUMBER }, h(Count, { word, count: words[word], here }))),
     words && h(Box, { as: "td", ...CELL }, ended && h(Spark, { of: ended.get(placed(source)) })),
+    words && h(Box, { as: "td", ...CELL }, ended && h(Done, { words, pause: numbers.pause, perMinute: ended.get(placed(source))?.perMinute })),
     words && h(Box, { as: "td", ...CELL }, working(source)),
     words && h(Box, { as: "td", ...CELL }, typeof numbers.oldest_claimable === "number" ? ago(numbers.oldest_claimable) : "–"),
     words && h(Box, { as: "td", ...CELL }, h(Due, { numbers, served })));
   return h(globalThis.React.Fragment, null, first, said && h(Box, { as: "tr", key: "said" },
-    h(Box, { as: "td", colSpan: 12, ...edge, pb: 2, whiteSpace: "normal" }, h(Text, { pl: "18px", wordBreak: "break-word" }, visible(said)))));
+    h(Box, { as: "td", colSpan: 13, ...edge, pb: 2, whiteSpace: "normal" }, h(Text, { pl: "18px", wordBreak: "break-word" }, visible(said)))));
 }
 
 /** A number is the way to what it counts; none is no number. */
@@ -146,6 +147,17 @@ function Count({ word, count, here }) {
   const stands = word === "parked" || word === "expired";
   return h(Link, { asChild: true, ...(stands ? { colorPalette: paletteOf(word), bg: "colorPalette.subtle", color: "colorPalette.fg", borderRadius: "full", px: 2 } : {}) },
     h(RouterLink, { to: at({ ...here, status: word }), "aria-label": label, title: label }, count.toLocaleString()));
+}
+
+/** When all is done that no person must move, at the pace of the last hour. */
+function Done({ words, pause, perMinute }) {
+  const open = whole(words) - words.completed - words.parked;
+  const moving = open - words.blocked;
+  if (open && pause) return "held back";
+  if (!moving && words.parked) return "a person is needed";
+  if (!open) return whole(words) ? "done" : "–";
+  if (typeof perMinute !== "number") return h(Text, { as: "span", color: "fg.muted" }, "not known");
+  return perMinute > 0 ? h("span", { title: `${open.toLocaleString()} left` }, `in ${ago((60 * open) / perMinute)}`) : "no end can be named";
 }
 
 const working = ({ owners, all_owners: all }) => (!owners ? "nobody" : `${all ? "" : "at least "}${owners.toLocaleString()} ${owners === 1 ? "owner" : "owners"}`);

@@ -1,18 +1,20 @@
 // The page "Partitions": one React component on what Airflow's page provides (React, Chakra UI, React Router).
 // This file is shipped as it is written: there is nothing to build.
 
+import { freeze, usePace } from "./api.js";
 import { Branches } from "./branches.js";
 import { Dataset, Datasets, DatasetsOf } from "./datasets.js";
 import { Duties } from "./duties.js";
 import { Partitions } from "./listing.js";
 import { Tiles } from "./map.js";
 import { Overview } from "./overview.js";
-import { Deeds, Owners } from "./owners.js";
+import { Owners } from "./owners.js";
 import { Problem, To, at, h, visible } from "./parts.js";
+import { Deeds } from "./people/deeds.js";
 import { Partition } from "./views.js";
 
 const { Component } = globalThis.React;
-const { Box, Heading, HStack } = globalThis.ChakraUI;
+const { Box, Button, Heading, HStack } = globalThis.ChakraUI;
 const { useNavigate, useSearchParams } = globalThis.ReactRouterDOM;
 
 /** Keeps an error of ours from taking Airflow's page with it. */
@@ -46,13 +48,21 @@ function Board({ dagId: dag }) {
   const inSource = { search: `?${new URLSearchParams({ store: store ?? "", source: source ?? "" })}` };
   const further = key || view || dataset !== undefined;
   return h(Box, { id: "partitions-board", p: 4, overflow: "auto", height: "100%" },
-    h(HStack, { as: "nav", mb: 4, "aria-label": "Where you are" },
+    h(HStack, { mb: 4, justify: "space-between", wrap: "wrap" }, h(HStack, { as: "nav", wrap: "wrap", "aria-label": "Where you are" },
       h(Heading, { size: "lg" }, source || view in OF_ALL || view === "audit" ? h(To, { to: { search: "" } }, "Partitions") : "Partitions"),
       !source && (view in OF_ALL || view === "audit" ? h(Heading, { size: "md" }, `› ${TITLES[view] ?? view}`) : h(To, { to: at({ view: "datasets" }) }, "DATASETS")),
       source && h(Heading, { size: "md" }, "› ", further ? h(To, { to: inSource }, nameOf(source)) : nameOf(source)),
       source && dataset !== undefined && h(Heading, { size: "md" }, "› ", h(To, { to: at({ store, source, view: "datasets" }) }, "datasets"), ` › ${visible(dataset)}`),
-      source && !key && dataset === undefined && view in OF_A_SOURCE && h(Heading, { size: "md" }, `› ${TITLES[view] ?? view}`)),
+      source && !key && dataset === undefined && view in OF_A_SOURCE && h(Heading, { size: "md" }, `› ${TITLES[view] ?? view}`)), h(Pace)),
     h(View, { place: { ...place, dag }, go }));
+}
+
+/** When the newest of it was read, and a button that lets it stand. */
+function Pace() {
+  const { at: moment, frozen } = usePace();
+  return h(HStack, { gap: 2, fontSize: "xs", color: "fg.muted", fontVariantNumeric: "tabular-nums" },
+    moment && h("span", null, frozen ? "stopped, as of " : "as of ", h("time", { dateTime: moment.toISOString() }, moment.toLocaleTimeString([], { hourCycle: "h23" }))),
+    h(Button, { size: "2xs", variant: frozen ? "solid" : "outline", "aria-pressed": frozen, title: "Let what stands here stand", onClick: () => freeze(!frozen) }, "Freeze"));
 }
 
 /** On the tab of a DAG, its run or its task instance: the sources of that DAG. */

@@ -1,16 +1,17 @@
 // One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
 
-import { read, useLive } from "./api.js";
+import { useLive } from "./api.js";
 import { Ended } from "./charts/ended.js";
 import { KeyRanges } from "./map.js";
-import { DEEDS, Newest } from "./owners.js";
+import { DEEDS, Newest } from "./people/deeds.js";
 import { Pausing } from "./pausing.js";
+import { Accounting } from "./records/accounting.js";
 import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
-import { Command, Problem, Rows, To, When, Who, at, h, visible } from "./parts.js";
+import { Command, Problem, To, When, Who, at, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
 const { Link: RouterLink } = globalThis.ReactRouterDOM;
-const { Box, Button, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
+const { Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
 
 const PACE = 10_000; // milliseconds between two reads: each is up to 2,000 rows
 const MARKED = 50; // of what people did, the newest, as marks in the chart
@@ -71,23 +72,6 @@ function Counts({ counts, status, to }) {
 const LeftToDo = ({ left_to_do, looked_at_all_left, finishing }) => h(Box, { as: "section", "aria-label": "Left to be done", fontSize: "sm" },
   h(Text, null, `${looked_at_all_left ? "" : "at least "}${left_to_do} ${left_to_do === 1 ? "ending has" : "endings have"} something left to be done at the source (then=).`),
   h(Command, { label: "The next run of the task that creates partitions does it, or:", text: finishing }));
-
-/** Adds up what became of the source's records, when somebody asks: it reads every partition. */
-function Accounting({ here }) {
-  const [found, show] = useState(/** @type {any} */ (null));
-  const ask = () => {
-    show({ asked: true });
-    read("accounting", here).then(({ data }) => show(data), (error) => show({ error }));
-  };
-  const { asked, error, accounting, partitions, typed } = found ?? {};
-  return h(Box, { as: "section", "aria-label": "Accounting", fontSize: "sm" },
-    h(Button, { size: "xs", variant: "outline", disabled: Boolean(asked), onClick: ask }, asked ? "Adding up …" : "Add up the accounting"),
-    error && h(Problem, { login: error.login }, error.message),
-    accounting && h(Text, null, partitions ? `of ${partitions.toLocaleString()} partitions` : "Nothing of this source was counted."),
-    accounting?.length > 0 && h(Rows, { heads: ["Records", "Sink", "How many"],
-      rows: accounting.map((one) => [`${one.count} ${one.sink}`, visible(one.count), visible(one.sink ?? ""), one.records]) }),
-    typed && h(Command, { label: "The same as a command:", text: typed }));
-}
 
 const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "xs", mb: 1 }, title), children);
 

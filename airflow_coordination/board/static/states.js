@@ -2,6 +2,7 @@
 
 import { h, visible } from "./parts.js";
 
+const { Fragment } = globalThis.React;
 const { Box, HStack } = globalThis.ChakraUI;
 
 export const WORDS = ["claimable", "held", "expired", "delayed", "blocked", "parked", "completed"];
@@ -44,12 +45,16 @@ const SHAPES = Object.assign(Object.create(null), {
   parked: [["path", { d: "M3.7.8h4.6l2.9 2.9v4.6l-2.9 2.9H3.7L.8 8.3V3.7z", ...full }], ["path", { d: "M4 4l4 4M8 4 4 8", stroke: "#fff", strokeWidth: 1.5 }]],
   completed: [["path", { d: "M1.5 6.4 4.6 9.5 10.6 2.8", fill: "none", strokeWidth: 2 }]],
   paused: [["path", { d: "M3 2h2.2v8H3zM6.8 2H9v8H6.8z", ...full }]],
+  person: [["circle", { cx: 6, cy: 3.4, r: 2.3, ...full }], ["path", { d: "M1.6 11.2C2 8.4 3.6 6.9 6 6.9s4 1.5 4.4 4.3z", ...full }]],
   silent: [["path", { d: "M1 6h2l1.2-3.4L6 9", fill: "none", strokeWidth: 1.5 }], ["path", { d: "M6.8 6H11", strokeDasharray: "1.4 1.6", strokeWidth: 1.5 }]],
 });
 
 /** The shape of a state; beside it stands its word or its number, so that it says nothing to who does not see it. */
 export const Glyph = ({ of, size = 12 }) => h(Box, { as: "svg", viewBox: "0 0 12 12", width: `${size}px`, height: `${size}px`, flex: "none", display: "inline-block",
-  color: colourOf(of), stroke: "currentColor", "aria-hidden": true }, (SHAPES[of] ?? SHAPES.claimable).map(([tag, props], place) => h(tag, { key: place, ...props })));
+  color: colourOf(of), stroke: "currentColor", "aria-hidden": true }, h(Shape, { of }));
+
+/** The same inside of a drawing, twelve units wide and high. */
+export const Shape = ({ of }) => h(Fragment, null, (SHAPES[of] ?? SHAPES.claimable).map(([tag, props], place) => h(tag, { key: place, ...props })));
 
 export const Word = ({ of, count = /** @type {number | undefined} */ (undefined) }) => h(HStack, { as: "span", display: "inline-flex", gap: 1, colorPalette: paletteOf(of), bg: "colorPalette.subtle", color: "colorPalette.fg",
   borderRadius: "full", px: 2, fontSize: "xs", fontWeight: "medium", lineHeight: "18px", whiteSpace: "nowrap" }, h(Glyph, { of }), count === undefined ? visible(of) : `${count.toLocaleString()} ${of}`);

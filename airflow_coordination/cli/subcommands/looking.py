@@ -14,6 +14,7 @@ from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.selection import filter_of
 from airflow_coordination.cli.task_log import last_task_log, last_task_logs, task_log
 from airflow_coordination.delivery.again.balance import lines_beside
+from airflow_coordination.delivery.again.whole_source import again_of
 from airflow_coordination.duties.follow_ups import told
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.explanation import Reason
@@ -225,7 +226,7 @@ def _notes(coordinator: SourceCoordinator, key: str) -> Iterator[FollowUp]:
 
 
 def print_accounting(context: CommandContext, args: Namespace) -> None:
-    """Print the counts of one partition, or of all of a source added up: of the records, then of each sink.
+    """Print the counts of one partition, or of all of a source added up: of the records, of each sink, of dead letters.
 
     :raises InvalidInputError: when both a partition and a dataset are named.
     :raises PartitionNotFoundError: when there is no partition of the key.
@@ -237,6 +238,8 @@ def print_accounting(context: CommandContext, args: Namespace) -> None:
     beside: list[Line] = []
     if args.key is None:
         found = _of_a_source(context, coordinator, args)
+        if args.dataset is None and (again := again_of(context.store, identifier_of(coordinator))).partitions:
+            beside = list(again.balance(found.dead_lettered))
     elif (partition := coordinator.partition(args.key)) is not None:
         found = of_partitions([partition])
         beside = lines_beside(context.store, partition)

@@ -14,8 +14,9 @@ from airflow_coordination.cli.subcommands.acting import age_of
 from airflow_coordination.cli.subcommands.looking import chosen
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of, registered
+from airflow_coordination.monitoring.became import LOOKED_AT, Became, became, spoken
 from airflow_coordination.monitoring.counts import counted
-from airflow_coordination.monitoring.deeds import Deed, deeds
+from airflow_coordination.monitoring.deeds import Deed, Meant, Reach, deeds
 from airflow_coordination.monitoring.ended import ended_day
 from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import owners
@@ -81,24 +82,31 @@ def _error_row(group: ErrorGroup) -> Row:
 def print_audit(context: CommandContext, args: Namespace) -> None:
     """Print what people did to a source and its partitions, or to all sources, oldest first.
 
-    What was done to many at once is one line.
+    What was done to many at once is one line. With each stands what became of it, as on the board.
 
     :raises SettingsError: when the age is none.
     """
     since = context.store.now() - age_of(args.since, "--since") if args.since else None
+    reach = Reach(args.reach) if args.reach else None
+    meant = Meant(by=args.by, action=args.action, reach=reach, has=args.has, since=since)
     told: list[Deed] = []
     more = False
     for prefix, source in chosen(context, args):
         coordinator = context.coordinator(source, prefix)
-        found = coordinator.looking.actions()
-        told += deeds(identifier_of(coordinator), (each for each in found if _is_meant(each, since, args.by)))
-        more = more or (len(found) == AUDITED and (since is None or found[0]["at"] > since))
-    print_rows([_deed_row(each) for each in sorted(told, key=lambda deed: deed.at)], args.output)
+        lines = coordinator.looking.actions()
+        told += filter(meant.means, deeds(identifier_of(coordinator), lines))
+        more = more or (len(lines) == AUDITED and (since is None or lines[0]["at"] > since))
+    told.sort(key=lambda deed: deed.at, reverse=True)
+    found = became(context.store, told, context.store.now())
+    rows = [_deed_row(deed, said) for deed, said in zip(told, found, strict=True)]
+    print_rows(rows[::-1], args.output)
+    if sum(deed.number for deed in told) > LOOKED_AT:
+        say(f"What became of it was looked at for {LOOKED_AT} partitions only.")
     if more:
         say(f"There may be more. Looked at were the newest {AUDITED}; `history KEY` has all of one partition")
 
 
-def _deed_row(deed: Deed) -> Row:
+def _deed_row(deed: Deed, found: Became | None) -> Row:
     key = deed.keys[0] if deed.keys else ""
     return {
         "at": deed.at,
@@ -108,12 +116,8 @@ def _deed_row(deed: Deed) -> Row:
         "key": key,
         "partitions": deed.number or None,
         "why": deed.why,
+        "became": spoken(deed, found) if found else None,
     }
-
-
-def _is_meant(action: dict[str, object], since: object, by: str | None) -> bool:
-    late = since is None or action["at"] >= since  # type: ignore[operator]
-    return late and by in (None, action["by"])
 
 
 def print_source(context: CommandContext, args: Namespace) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from airflow_coordination.delivery.again.letters import AgainWork, Letters, Rounds, again_source, prefix_of
+from airflow_coordination.delivery.again.whole_source import STILL, VOID, done_of
 from airflow_coordination.monitoring.summaries import Line
 from airflow_coordination.planning.view.showing import dataset_of
 from airflow_coordination.protocol.pages import Keys, page_of
@@ -52,11 +53,11 @@ class Balance:
             for reason, count in sorted(self.again.dropped.items()):
                 yield Line(f"dead letters: dropped: {reason}", None, count)
             yield Line("dead letters: unrouted", None, self.again.unrouted)
-        yield Line("dead letters: still set aside", None, self.set_aside)
+        yield Line(STILL, None, self.set_aside)
         if not self.holds:
             yield Line("dead letters: read again, which is not as many as were counted", None, self.read)
         if self.void:
-            yield Line("void: delivered again before the dead letters were replaced", None, self.void)
+            yield Line(VOID, None, self.void)
 
 
 def lines_beside(store: PartitionStore, partition: Partition) -> list[Line]:
@@ -132,16 +133,11 @@ def _balanced(partition: Partition, chains: Sequence[Sequence[Partition]], there
         rounds=again.partitions,
         counted=own,
         read=sum(chain[0].read for chain in counted if chain),
-        set_aside=own - sum(map(_done, (counts for chain in counted for counts in chain))),
-        void=sum(map(_done, void)),
+        set_aside=own - sum(map(done_of, (counts for chain in counted for counts in chain))),
+        void=sum(map(done_of, void)),
     )
 
 
 def _ended(one: Partition) -> Accounting | None:
     """Return what a round has counted, ``None`` as long as it has not completed."""
     return one.accounting if one.status is PartitionStatus.COMPLETED else None
-
-
-def _done(counts: Accounting) -> int:
-    """Return how many of the records that a round has read are no dead letters any more."""
-    return counts.read - counts.dead_lettered

@@ -126,6 +126,8 @@ class Rounds:
         self.identifier = compose_source(again_source(source), prefix, "PARTITION")
         """The stored identifier of the source whose partitions deliver them again."""
         self._views: dict[str, View] = {}
+        self.read = 0
+        """How many head records were read."""
 
     def of(self, key: str, head: HeadRecord | None = None) -> Iterator[Letters]:
         """Yield the sets that stand of one partition: its own, then what each round has set aside again.
@@ -144,6 +146,7 @@ class Rounds:
     def _head(self, identifier: str, key: str) -> HeadRecord | None:
         """Return the head record that readers see of a partition."""
         heads = self._store.heads(identifier, key=key)
+        self.read += len(heads)
         if identifier not in self._views and heads:
             self._views[identifier] = read_view(self._store, identifier)
         return seen(self._views[identifier], of_dataset(heads, self._dataset)) if heads else None

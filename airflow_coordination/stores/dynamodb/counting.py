@@ -38,7 +38,7 @@ EXACT_FOR: Final = timedelta(seconds=10)
 EXACT_FOR_LARGE: Final = timedelta(hours=1)
 """For how long an exact count serves: of a source of at most ``SMALL`` partitions, and of a larger one."""
 _COUNTED_AT: Final = "countedAt"
-_COUNTED: Final = (it.STATUS, it.SOURCE, it.KEY, it.OWNER, it.TOKEN)
+_LOOKED_AT: Final = (it.STATUS, it.SOURCE, it.KEY, it.OWNER, it.TOKEN, it.WAITS_FOR, it.REOPEN)
 
 Counts = dict[PartitionStatus, int]
 
@@ -130,22 +130,41 @@ class Counting:
 
     def count(self, source: str, now: datetime) -> Counts:
         """Count exactly, by reading the source; others are served by it for a while."""
+        return self.look(source, now)[0]
+
+    def look(self, source: str, now: datetime) -> tuple[Counts, int]:
+        """Count exactly, as :meth:`count` does; return how many move without a person or a parent, too.
+
+        These are held, or can be acquired now or at their time: all but what is completed, parked or blocked.
+        """
         self.bring()  # what is counted now must not be added later
-        found: Counter[PartitionStatus] = Counter(self._statuses(source))
+        found: Counter[PartitionStatus] = Counter()
+        moving = 0
+        for item in self._items(source):
+            status = it.one_of(PartitionStatus, item, it.STATUS)
+            found[status] += 1
+            moving += _moves(status, item)
         counts = {status: found[status] for status in PartitionStatus}
         item = {**_key(source), _COUNTED_AT: to_micros(now), **{str(name): n for name, n in counts.items()}}
         newer = Attr(_COUNTED_AT).not_exists() | Attr(_COUNTED_AT).lte(to_micros(now))
         with suppress(CoordinationError):
             self._table.attempt(Call("count partitions"), "put_item", **put(item, newer))
-        return counts
+        return counts, moving
 
-    def _statuses(self, source: str) -> Iterator[PartitionStatus]:
-        arguments = query(Key(it.SOURCE).eq(source), _COUNTED, kept=Attr(it.DELETED).not_exists())
+    def _items(self, source: str) -> Iterator[it.Item]:
+        arguments = query(Key(it.SOURCE).eq(source), _LOOKED_AT, kept=Attr(it.DELETED).not_exists())
         call = Call("count partitions", writes=False)
         for page in self._table.pages(call, None, ConsistentRead=True, **arguments):
             for item in page:
                 check_ours(self._table.description, item)
-                yield it.one_of(PartitionStatus, item, it.STATUS)
+                yield item
+
+
+def _moves(status: PartitionStatus, item: it.Item) -> bool:
+    """Return whether a partition is neither completed nor parked nor blocked."""
+    if status is PartitionStatus.UNASSIGNED:
+        return it.WAITS_FOR not in item
+    return status is PartitionStatus.ASSIGNED or (status is PartitionStatus.CLOSED and it.REOPEN in item)
 
 
 def _key(source: str) -> it.Item:

@@ -68,26 +68,23 @@ class Looking:
     def outlook(self, source: str) -> Outlook:
         """Return what can still happen in the source, counting no further than ``LOOK`` of each kind.
 
-        Where the index shows nothing, the items themselves are asked: it lags, and its parts are read one after the
-        other, so that a partition may pass by them all.
+        Where the index shows nothing that moves, the items themselves are asked: it lags, and its parts are read one
+        after the other, so that a partition may pass by them all. They also say which of them stand still, so that
+        nothing is counted of these.
         """
-        found, now = self._indexed(source), self._clock.now()
+        found = self._indexed(source)
         if found.claimable or found.assigned or found.waiting:
-            return replace(found, completed=self._counting.counts(source, now, EXACT_FOR_LARGE)[COMPLETED])
-        exact = self._counting.count(source, now)
-        blocked, parked = self._standing_still(source, found)
-        unseen = max(0, exact[UNASSIGNED] - blocked) + exact[ASSIGNED] + max(0, exact[CLOSED] - parked)
-        return replace(found, waiting=unseen, completed=exact[COMPLETED])
+            return self._with_completed(source, found)
+        exact, moving = self._counting.look(source, self._clock.now())
+        return replace(found, waiting=moving, completed=exact[COMPLETED])
 
-    def _standing_still(self, source: str, found: Outlook) -> tuple[int, int]:
-        """Return how many wait for parents, and how many are parked: all of them, however many the outlook names."""
-        call, count = Call("look ahead", writes=False), self._queue.count
-        blocked, parked = found.blocked, found.parked
-        if blocked >= LOOK:
-            blocked = self._queue.blocked(call, source, None)
-        if parked >= LOOK:
-            parked = count(call, source, CLOSED, Key(it.STANDING).eq(PARKED), None)
-        return blocked, parked
+    def glance(self, source: str) -> Outlook:
+        """Return what the index shows, and what is completed as it was counted last; of no more it is sure."""
+        return self._with_completed(source, self._indexed(source))
+
+    def _with_completed(self, source: str, found: Outlook) -> Outlook:
+        counts = self._counting.counts(source, self._clock.now(), EXACT_FOR_LARGE)
+        return replace(found, completed=counts[COMPLETED])
 
     def _indexed(self, source: str) -> Outlook:
         """Return what the index shows, which is nothing of what is completed."""

@@ -146,21 +146,18 @@ class Queue:
         ]
         return min((row.due for row in heads if row.standing != PARKED), default=None)
 
-    def count(
-        self, call: Call, source: str, status: PartitionStatus, within: ConditionBase | None, limit: int | None
-    ) -> int:
-        """Return how many rows there are, counting no further than ``limit``, ``None`` = all of them."""
+    def count(self, call: Call, source: str, status: PartitionStatus, within: ConditionBase | None, limit: int) -> int:
+        """Return how many rows there are, counting no further than ``limit``."""
         return self._count(call, combination(source, status), within, limit)
 
-    def blocked(self, call: Call, source: str, limit: int | None) -> int:
-        """Return how many partitions wait for a parent, counting no further than ``limit``, ``None`` = all of them."""
+    def blocked(self, call: Call, source: str, limit: int) -> int:
+        """Return how many partitions wait for a parent, counting no further than ``limit``."""
         return self._count(call, blocked(source), Key(it.STANDING).gt(RELEASING), limit)
 
-    def _count(self, call: Call, combined: str, within: ConditionBase | None, limit: int | None) -> int:
+    def _count(self, call: Call, combined: str, within: ConditionBase | None, limit: int) -> int:
         condition: ConditionBase = Key(it.COMBINATION).eq(combined)
         arguments = query(condition & within if within is not None else condition)
-        counted = self._table.counts(call, limit, IndexName=INDEX, **arguments)
-        return next(counted) if limit is not None else sum(counted)
+        return self._table.count(call, limit, IndexName=INDEX, **arguments)
 
 
 def first(pages: Iterable[list[Candidate]], limit: int) -> list[Candidate]:

@@ -285,10 +285,9 @@ class Table:
         for answer in self._answers(call, size, **arguments):
             yield [plain(item) for item in answer["Items"]]
 
-    def counts(self, call: Call, size: int | None, **arguments: Any) -> Iterator[int]:
-        """Yield how many items a query finds, page by page as :meth:`pages` does."""
-        for answer in self._answers(call, size, Select="COUNT", **arguments):
-            yield int(answer["Count"])
+    def count(self, call: Call, limit: int, **arguments: Any) -> int:
+        """Return how many items a query finds, counting no further than ``limit``."""
+        return int(next(self._answers(call, limit, Select="COUNT", **arguments))["Count"])
 
     def _answers(self, call: Call, size: int | None, **arguments: Any) -> Iterator[dict[str, Any]]:
         bound = {"Limit": size} if size is not None else {}

@@ -121,6 +121,7 @@ class DynamoDBStore(Beside, KeepsEnded):
             pauses=self,
             history=history,
             follow_ups=self,
+            glances=self,
             head_intervals=self,
             enabling=self,
             chunks=self,
@@ -421,3 +422,8 @@ class DynamoDBStore(Beside, KeepsEnded):
         """Return what can still happen in the source, counting no further than ``LOOK`` of each kind."""
         self._ready()
         return replace(self._looking.outlook(source), pause=self.pause(source))
+
+    def glance(self, source: str) -> Outlook:
+        """Return what the index shows of it, perhaps a moment late, counting no further than ``LOOK`` of each kind."""
+        self._ready()
+        return replace(self._looking.glance(source), pause=self.pause(source))

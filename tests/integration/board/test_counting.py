@@ -134,3 +134,20 @@ def test_what_one_has_counted_another_may_not_see(client, flights, token):
     assert looked("user", "theirs") == []
     [again] = looked("viewer", "ours")
     assert again == {**ours, "may_act": False}  # one count for both, down to its time
+
+
+def test_where_it_is_dear_to_be_sure_a_glance_is_enough(flights, monkeypatch):
+    """On DynamoDB, where nothing moves: to be sure takes a reading of the whole source."""
+    store = flights.store
+
+    class Dear(ForwardingStore):
+        def parts(self):
+            return replace(super().parts(), glances=self)
+
+        def glance(self, source):
+            return replace(self.store.outlook(source), next_due=None, claimable=1)
+
+        def outlook(self, source):
+            raise AssertionError("it is not asked to be sure")
+
+    assert counting.count(Dear(store), SOURCE).outlook.claimable == 1

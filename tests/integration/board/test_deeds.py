@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 
 from airflow_coordination.board import deeds
@@ -89,6 +91,48 @@ def test_what_was_done_to_many_is_not_cut_where_the_lines_end(acted, ask, monkey
     assert rest["after"] is None
 
 
+NARROWED = {
+    ("action", "pause"): ["carla"],
+    ("action", "no such"): [],
+    ("reach", "source"): ["carla"],
+    ("reach", "one"): ["ana"],
+    ("reach", "many"): ["user"],
+    ("has", "RATES"): ["carla"],
+    ("has", "k39"): ["user"],
+    ("has", "secret-key"): ["ana"],
+    ("by", "ana"): ["ana"],
+}
+"""Whose deeds are left; many are parked by who is logged in."""
+
+
+@pytest.mark.parametrize("given", NARROWED)
+@pytest.mark.parametrize("source", [HERE["source"], None])
+def test_it_is_narrowed_by_who_what_to_how_much_and_a_text(acted, ask, given, source):
+    of = {"source": source} if source else {}
+    name, value = given
+    whole = [each for each in ask(**of).json()["deeds"] if each["name"] == "flights"]
+    wanted = ["user" if each["number"] > 1 else each["by"] for each in whole]
+    page = ask(**of, **{name: value}).json()
+    found = ["user" if each["number"] > 1 else each["by"] for each in page["deeds"] if each["name"] == "flights"]
+    assert found == [each for each in wanted if each in NARROWED[given]]
+    assert {"ana", "carla"} <= set(page["people"])
+    assert {"park", "pause"} == set(page["actions"])
+
+
+def test_what_one_may_narrow_it_by_is_what_one_sees(acted, ask):
+    theirs = ask(teams=["theirs"]).json()
+    assert (theirs["people"], theirs["actions"]) == (["bo"], ["pause"])
+    assert theirs["of"] == [{"source": "open|PARTITION", "name": "open"}]
+    assert {each["name"] for each in ask().json()["of"]} == {"flights", "open"}
+    assert ask(source=HERE["source"]).json()["of"] == []
+
+
+def test_the_command_asks_the_same(acted, ask):
+    given = {"by": "-a b", "action": "park", "reach": "one", "has": "it's"}
+    typed = ask(source=HERE["source"], **given).json()["typed"]
+    assert shlex.split(typed)[2:] == ["audit", "flights", "--by=-a b", "--action=park", "--reach=one", "--has=it's"]
+
+
 def test_one_person_is_looked_for_in_a_page_and_before_it(acted, ask, monkeypatch):
     monkeypatch.setattr(deeds, "AUDITED", 2)
     page = ask(source=HERE["source"], by="ana").json()
@@ -139,6 +183,7 @@ def test_of_many_sources_it_is_said_in_how_many_was_looked(acted, ask, monkeypat
     "given",
     [
         {"since": "yesterday"},
+        {"reach": "all"},
         {"after": "-1"},
         {"limit": 0},
         {"after": "1000000000"},

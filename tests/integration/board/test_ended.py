@@ -79,7 +79,8 @@ def test_a_store_without_a_history_says_so(flights, ask, monkeypatch):
 
 @pytest.fixture
 def lately(client, token, monkeypatch):
-    monkeypatch.setattr(in_all, "LATELY", in_all.Lately())
+    monkeypatch.setattr(in_all, "LATELY", in_all.Lately(in_all.SLOTS, 9))
+    monkeypatch.setattr(in_all, "A_DAY", in_all.Lately(MOST_SLOTS, 2))
     monkeypatch.setattr(in_all, "LIFE", 0.0)
 
     def lately(teams=("ours",), **given):
@@ -124,14 +125,16 @@ def test_all_sources_are_one_sum_and_each_has_its_own(flights, others, lately, s
 def test_of_many_sources_a_look_reads_some_and_each_in_its_turn(flights, others, lately, monkeypatch, start):
     for source in (HERE["source"], *others):
         assert flights.store.put_ended_sums(source, EndedSums(start=start, counted_to=start + SLOT, completed=1), None)
-    monkeypatch.setattr(in_all, "SOURCES", 1)
+    monkeypatch.setattr(in_all, "ROWS", in_all.SLOTS + 1)
     read = []
     kind = type(flights.store)
     newest = kind.ended_sums
     monkeypatch.setattr(
         kind, "ended_sums", lambda store, source, limit: read.append(source) or newest(store, source, limit)
     )
-    assert [lately()["counted"] for _ in range(5)][-1] == 3
+    pages = [lately() for _ in range(5)]
+    assert [page["behind"] for page in pages] == [3, 2, 1, 0, 0]
+    assert pages[-1]["counted"] == 3
     assert sorted(read[:4]) == sorted([HERE["source"], *others])
     assert read[4] == read[0]
     assert not lately()["by_duty"], "nobody has counted for an hour"
@@ -139,6 +142,58 @@ def test_of_many_sources_a_look_reads_some_and_each_in_its_turn(flights, others,
     before = len(read)
     lately()
     assert len(read) == before
+
+
+def test_the_pace_of_each_is_told(flights, others, lately):
+    newest = slot_of(flights.store.now() - LATE)
+    for start in (newest - SLOT, newest):
+        row = EndedSums(start=start, counted_to=start + SLOT, completed=10)
+        assert flights.store.put_ended_sums(HERE["source"], row, None)
+    found = {each["source"]: each["per_minute"] for each in lately()["sources"]}
+    assert found == {HERE["source"]: 2.0}
+
+
+@pytest.fixture
+def reads(flights, monkeypatch) -> list[tuple[str, int, int]]:
+    """Of which source sums were read, how many at most, and how many there were."""
+    read, kind = [], type(flights.store)
+    newest = kind.ended_sums
+
+    def heard(store, source, limit):
+        rows = newest(store, source, limit)
+        read.append((source, limit, len(rows)))
+        return rows
+
+    monkeypatch.setattr(kind, "ended_sums", heard)
+    return read
+
+
+def test_a_day_is_read_once_and_then_what_is_new(flights, others, lately, reads):
+    newest = slot_of(flights.store.now() - LATE)
+    for source in (HERE["source"], *others):
+        for ago in range(MOST_SLOTS + 1):
+            row = EndedSums(start=newest - ago * SLOT, counted_to=newest - ago * SLOT + SLOT, completed=1)
+            assert flights.store.put_ended_sums(source, row, None)
+    page = lately(day=True)
+    assert (page["number"], page["of"], page["counted"], page["behind"]) == (MOST_SLOTS, 3, 2, 0)
+    assert sum(slot["completed"] for slot in page["slots"]) in {2 * MOST_SLOTS, 2 * MOST_SLOTS - 2}
+    assert page["sources"] == [], "pictures are of three hours"
+    assert reads == [(source, MOST_SLOTS + 1, MOST_SLOTS + 1) for source in ("a|PARTITION", "b|PARTITION")]
+    del reads[:]
+    changed = EndedSums(start=newest, counted_to=newest + SLOT, completed=41)
+    [before, *_] = flights.store.ended_sums("a|PARTITION", 1)
+    assert flights.store.put_ended_sums("a|PARTITION", changed, before.counted_to)
+    again = lately(day=True)
+    assert sum(slot["completed"] for slot in again["slots"]) == sum(each["completed"] for each in page["slots"]) + 40
+    assert all(limit <= 3 for _, limit, _ in reads[1:]), reads
+
+
+def test_of_a_day_of_many_sources_a_look_reads_as_many_as_fit(flights, others, lately, reads, monkeypatch):
+    monkeypatch.setattr(in_all, "A_DAY", in_all.Lately(MOST_SLOTS, 9))
+    monkeypatch.setattr(in_all, "ROWS", MOST_SLOTS + 2)
+    pages = [lately(day=True) for _ in range(2)]
+    assert [(page["behind"], page["of"]) for page in pages] == [(1, 3), (0, 3)]
+    assert {source for source, *_ in reads} == {HERE["source"], *others[:2]}, "no upkeep"
 
 
 def test_where_nothing_is_kept_or_counted_that_is_said(flights, lately, monkeypatch):
@@ -149,7 +204,7 @@ def test_where_nothing_is_kept_or_counted_that_is_said(flights, lately, monkeypa
 
 
 def test_the_sums_of_no_more_sources_are_kept_than_fit(flights, others, lately, monkeypatch):
-    monkeypatch.setattr(in_all, "MOST_SOURCES", 2)
+    monkeypatch.setattr(in_all, "LATELY", in_all.Lately(in_all.SLOTS, 2))
     lately()
     assert len(in_all.LATELY._known) == 2
 

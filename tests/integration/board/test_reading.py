@@ -194,6 +194,39 @@ def test_s13_the_balance_of_dead_letters_stands_behind_the_counts(flights, get, 
     assert (shown[0]["count"], shown[-1]["count"]) == ("read", "corrupt in the store")
 
 
+def test_s13_the_balance_of_a_source_is_read_in_portions(flights, get, monkeypatch):
+    monkeypatch.setattr("airflow_coordination.delivery.again.whole_source.AT_ONCE", 1)
+    flights.create_partitions(["b"])
+    for key in ("a-secret-key", "b"):
+        counted = Accounting(read=3, delivered_everywhere=1, dead_lettered=2)
+        letters = Block("dead_letters", f"/out/{key}", key[0] * 64, 2, 20)
+        flights.complete(flights.acquire_partition(key), [letters], counted=counted)
+    assert get("accounting/again").json() == {
+        "partitions": 0,
+        "counts": [
+            {"count": "dead letters: delivered again", "sink": None, "records": 0},
+            {"count": "dead letters: unrouted", "sink": None, "records": 0},
+        ],
+        "done": 0,
+        "void": 0,
+        "after": None,
+    }
+    again = SourceCoordinator(
+        flights.store, source="flights-again", owner="me", partition_prefix=flights.partition_prefix
+    )
+    again.run_supplier(dead_letters_again("flights"))
+    again.complete(again.get_next_partition(), counted=Accounting(read=2, delivered_everywhere=1, dead_lettered=1))
+    portions, after = [], ""
+    while after is not None:
+        portions.append(get("accounting/again", after=after).json())
+        after = portions[-1]["after"]
+    assert [each["partitions"] for each in portions] == [1, 1, 0]
+    assert sum(each["done"] for each in portions) == 1
+    assert get("accounting").json()["dead_lettered"] == 4
+    for odd in ("\x00", "k" * 3_000):
+        assert get("accounting/again", after=odd).status_code == 422
+
+
 def test_counts_that_are_corrupt_hide_nothing_else_of_a_partition(flights, get, monkeypatch):
     with monkeypatch.context() as patch:
         broken = property(lambda self: f'{{"generation":"{self.generation}","over":0,"counts":{{"read":"many"}}}}')

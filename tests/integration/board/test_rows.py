@@ -69,6 +69,18 @@ _BLOCKED = """INSERT INTO coordination_partitions (source_identifier, source_par
     SELECT 'children|PARTITION', 'k' || lpad(n::text, 9, '0'), CASE WHEN n % 20 = 0 THEN 'CLOSED' ELSE 'UNASSIGNED' END,
         n, n, 0, '', md5('o'), 1, 1, md5('c'), md5('g'), '["p"]', '["p"]' FROM generate_series(1, 5000) AS n"""
 """What waits for a parent, of which somebody has parked some."""
+_COUNTED = """UPDATE coordination_partitions SET accounting =
+        '{"generation":"' || generation || '","over":1,"counts":{"read":3,"dead_lettered":2,"delivered_everywhere":1}}'
+    WHERE source_partition_key < 'k000005000' AND source_identifier = 'flights|PARTITION'"""
+_AGAIN = """INSERT INTO coordination_partitions (source_identifier, source_partition_key, source_partition_status,
+        ordinal, position, token, nonce, last_op, created_at, updated_at, create_op, generation, payload, accounting)
+    SELECT 'flights-again|PARTITION', source_partition_key || '@' || left(md5(source_partition_key), 12), 'COMPLETED',
+        ordinal, ordinal, 1, md5('n'), md5('o'), 1, 1, md5('c'), md5('g'), '{"again":{"source":"flights","partition":"'
+        || source_partition_key || '","dataset":"clean","letters":"' || md5(source_partition_key) || '","round":1}}',
+        '{"generation":"' || md5('g') || '","over":1,"counts":{"read":2,"delivered_everywhere":2}}'
+    FROM coordination_partitions
+    WHERE source_partition_key < 'k000005000' AND source_identifier = 'flights|PARTITION'"""
+"""Dead letters that thousands of partitions have set aside, and others have delivered again."""
 _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
     AND application_name = 'airflow-coordination'"""
 
@@ -101,6 +113,8 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
             connection.execute(_HEADS)
             connection.execute(_IN_BRANCH)
             connection.execute(_BLOCKED)
+            connection.execute(_COUNTED)
+            connection.execute(_AGAIN)
             connection.execute("VACUUM (ANALYZE) coordination_partitions")
             connection.execute("VACUUM (ANALYZE) coordination_heads")
         store = open_store(url)
@@ -157,7 +171,11 @@ GETS = {
     "source": {},
     "ended": {},
     "ended/lately": {},
+    "ended/lately?day": {"day": "true"},
+    "accounting/again": {},
+    "accounting/again?after": {"after": "k000002500"},
     "audit": {},
+    "audit?narrowed": {"has": "k000000007", "reach": "many", "became": "true"},
     "audit?after": {"after": "9000"},
     "audit?by": {"by": "nobody"},
     "audit?became": {"became": "true", "limit": 50},
@@ -188,6 +206,17 @@ def test_a_look_reads_few_rows(client: TestClient, token, rows, asked):
     read = rows() - before
     print(f"{read:6} rows read: {asked}")
     assert read <= ROWS
+
+
+def test_all_dead_letters_are_found_in_portions(client: TestClient, token, rows):
+    client.headers["Authorization"] = f"Bearer {token('viewer', [])}"
+    before, found, after = rows(), [], ""
+    while after is not None:
+        found.append(client.get("/api/v1/accounting/again", params={**HERE, "after": after}).json())
+        after = found[-1]["after"]
+    assert sum(each["partitions"] for each in found) == 4_999
+    assert sum(each["void"] for each in found) == 2 * 4_999, "no head record leads to them"
+    assert rows() - before <= ROWS * len(found)
 
 
 def test_what_is_blocked_is_counted_in_indexes_however_many_there_are(client: TestClient, token, rows):

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
+from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import DynamoDBStore, index_reads
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.changes import TOMBSTONE_LIFE
 from airflow_coordination.stores.dynamodb.children import TOGETHER
 from airflow_coordination.stores.dynamodb.keys import CHILDREN, RELEASING, belonging, blocked
+from airflow_coordination.stores.dynamodb.requests import Table
 from tests.integration.dynamodb.engine import Engine
 
 SOURCE = "flights|PARTITION"
@@ -83,6 +86,39 @@ def test_more_that_stand_still_than_are_counted_are_not_about_to_move(
         one.people.park(f"p{number}", by="ana", why="a test")
     seen = one.looking.outlook()
     assert (seen.claimable, seen.waiting, seen.parked, seen.blocked) == (0, 0, 3, 3)
+
+
+def test_to_be_sure_costs_one_reading_of_the_source_and_a_glance_none(
+    one: SourceCoordinator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many stand still: of them no more are counted in the index than of what moves."""
+    monkeypatch.setattr(index_reads, "LOOK", 3)
+    one.create_partitions([f"p{number}" for number in range(9)])
+    one.create_partitions(PartitionIdentifier(f"w{number}", parents=["p0"]) for number in range(9))
+    for number in range(9):
+        one.people.park(f"p{number}", by="ana", why="a test")
+    whole: list[int] = []
+    counted: list[int] = []
+    send = Table.send
+
+    def heard(table: Table, call: Call, operation: str, **given: Any) -> dict[str, Any]:
+        answer = send(table, call, operation, **given)
+        if operation == "query" and "IndexName" not in given:
+            whole.append(answer["Count"])
+        if given.get("Select") == "COUNT":
+            counted.append(answer["Count"])
+        return answer
+
+    monkeypatch.setattr(Table, "send", heard)
+    sure = one.looking.outlook()
+    assert (sure.claimable, sure.waiting, sure.parked, sure.blocked, sure.completed) == (0, 0, 3, 3, 2)
+    assert (whole, max(counted)) == ([20], 3)
+    whole.clear()
+    counted.clear()
+    glances = parts_of(one.store).glances
+    assert glances is not None
+    assert glances.glance(SOURCE) == sure
+    assert (whole, max(counted)) == ([], 3)
 
 
 def test_a_parent_that_stands_as_releasing_stands_nowhere_afterwards(

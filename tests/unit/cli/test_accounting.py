@@ -130,10 +130,16 @@ def test_s13_the_balance_of_dead_letters_stands_behind_the_counts(flights, cli):
     after = {row["count"]: row["records"] for row in printed(cli, "flights", "2013-01") if row["sink"] is None}
     assert (after["dead-lettered"], after["dead letters: delivered again"]) == (1, 1)
     assert after["dead letters: still set aside"] == 0
+    whole = {row["count"]: row["records"] for row in printed(cli, "flights") if row["sink"] is None}
+    assert (whole["dead-lettered"], whole["dead letters: delivered again"]) == (1, 1)
+    assert whole["dead letters: still set aside"] == 0
+    assert not [row for row in printed(cli, "flights-again") if row["count"].startswith("dead letters")]
     flights.people.reset("2013-01", by="me", why="mended")
     flights.complete(flights.acquire_partition("2013-01"), [replace(block, digest="e" * 64)], counted=COUNTED)
     void = printed(cli, "flights-again", again.partitions()[0].key)
     assert {"count": "void: the dead letters were replaced", "sink": None, "records": 1} in void
+    of_all = {"count": "void: delivered again before the dead letters were replaced", "sink": None, "records": 1}
+    assert of_all in printed(cli, "flights")
 
 
 def printed(cli, *words):

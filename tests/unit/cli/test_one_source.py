@@ -7,7 +7,9 @@ import pytest
 
 from airflow_coordination.cli.standalone import main
 from airflow_coordination.leases import PartitionIdentifier
+from airflow_coordination.monitoring.became import LOOKED_AT
 from airflow_coordination.protocol.beside.ended_sums import SLOT, EndedSums, slot_of
+from airflow_coordination.protocol.writes import Action
 
 
 @pytest.fixture
@@ -81,7 +83,26 @@ def test_b8_who_did_what_on_a_whole_source(failed, asked):
         ("bo", "pause", "", "Spark is ill"),
         ("ana", "park", "k0", "it is not"),
     ]
-    assert [row["action"] for row in asked("audit", "--by", "bo")[0]] == ["pause"]
+    assert [row["became"] for row in rows] == ["parked now", "still paused", "still parked"]
+    for narrowed in (("--by", "bo"), ("--action", "pause"), ("--reach", "source"), ("--has", "SPARK")):
+        assert [row["action"] for row in asked("audit", *narrowed)[0]] == ["pause"]
+    assert len(asked("audit", "--reach", "one", "--has", "k0")[0]) == 2
+
+
+def test_b8_what_became_of_many_is_told_of_the_first(failed, asked):
+    failed.create_partitions([f"n{number:03}" for number in range(LOOKED_AT + 1)])
+    for number in range(LOOKED_AT + 1):
+        failed.people.act(Action.PARK, f"n{number:03}", "ana", "all at once", batch="b")
+    [row], said = asked("audit")
+    assert row["became"] == "100 still parked (of the first 100)"
+    assert "looked at for 100 partitions only" in said
+
+
+def test_b8_a_reach_that_is_none_is_named(failed, cli, capsys):
+    with pytest.raises(SystemExit) as refused:
+        cli("audit", "flights", "--reach", "all")
+    assert refused.value.code == 2
+    assert "--reach: invalid choice: 'all'" in capsys.readouterr().err
 
 
 def test_b8_an_age_that_is_none_is_named(failed, cli):

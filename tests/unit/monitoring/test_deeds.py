@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from airflow_coordination.monitoring.deeds import deeds, newest, page
+from airflow_coordination.monitoring.deeds import Meant, Reach, deeds, newest, page
 from airflow_coordination.stores.in_memory import InMemoryStore
 
 START = datetime(2026, 11, 25, tzinfo=UTC)
@@ -70,7 +70,7 @@ def test_every_line_is_on_a_page(marks: list[str | None], read: int, limit: int)
 
 def test_one_goes_back_to_a_time_and_no_further() -> None:
     written = lines(None, None, None)
-    found, after = page(SOURCE, written, more=True, limit=9, since=START + timedelta(seconds=2))
+    found, after = page(SOURCE, written, more=True, limit=9, meant=Meant(since=START + timedelta(seconds=2)))
     assert ([deed.keys for deed in found], after) == ([("k002",)], None)
 
 
@@ -92,3 +92,31 @@ def test_of_a_store_of_before_no_more_is_asked_than_it_knows(limit: int) -> None
     assert len(newest(store, SOURCE, limit)) == limit
     assert len(newest(store, SOURCE, limit, "3")) == limit
     assert len(deeds(SOURCE, newest(store, SOURCE, limit))) == limit
+
+
+def test_a_page_has_what_is_meant_and_leads_on_past_what_is_not() -> None:
+    written = [*lines("a", "a", None), *lines(None, by="bo")]
+    found, after = page(SOURCE, written, more=True, limit=1, meant=Meant(by="ana"))
+    assert ([deed.keys for deed in found], after) == ([("k002",)], "2")
+
+
+MEANT = {
+    "nothing is asked": (Meant(), 3),
+    "who": (Meant(by="bo"), 1),
+    "what": (Meant(action="park"), 3),
+    "what nobody did": (Meant(action="reset"), 0),
+    "many": (Meant(reach=Reach.MANY), 1),
+    "one": (Meant(reach=Reach.ONE), 2),
+    "the source": (Meant(reach=Reach.SOURCE), 0),
+    "a key that is not named": (Meant(has="K006"), 1),
+    "no key": (Meant(has="k9"), 0),
+    "since": (Meant(since=START + timedelta(seconds=7)), 1),
+    "who and what": (Meant(by="bo", reach=Reach.MANY), 0),
+}
+
+
+@pytest.mark.parametrize("case", MEANT)
+def test_what_is_meant(case: str) -> None:
+    meant, number = MEANT[case]
+    found = deeds(SOURCE, [*lines(*7 * "a", None), *lines(None, by="bo")])
+    assert len([each for each in found if meant.means(each)]) == number

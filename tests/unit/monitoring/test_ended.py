@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.viewing.ended import EndedBook
-from airflow_coordination.monitoring.ended import STALE, ended_day
-from airflow_coordination.protocol.beside.ended_sums import LATE, MOST_SLOTS, SLOT, slot_of
+from airflow_coordination.monitoring.ended import PACE, STALE, EndedDay, continued, ended_day, pace
+from airflow_coordination.protocol.beside.ended_sums import LATE, MOST_SLOTS, SLOT, EndedSums, slot_of
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import FaultyStore
@@ -115,3 +115,53 @@ def test_where_nothing_has_ended_it_is_known_from_when_on(night):
     night.clock.advance(HOUR)
     day, completed = night.look()
     assert (completed, day.since, day.counted_to) == (0, slot_of(night.started), night.clock.now() - LATE)
+
+
+START = datetime(2026, 11, 27, 3, 0, tzinfo=UTC)
+
+
+def counted(*completed: int) -> list[EndedSums]:
+    """Return whole rows of five minutes, the oldest first, from :data:`START` on."""
+    starts = [START + SLOT * place for place in range(len(completed))]
+    return [
+        EndedSums(start=start, counted_to=start + SLOT, completed=number)
+        for start, number in zip(starts, completed, strict=True)
+    ]
+
+
+def day_of(rows: list[EndedSums], **more) -> EndedDay:
+    known = {"since": rows[0].start, "counted_to": rows[-1].counted_to, "by_duty": True, **more}
+    return EndedDay(rows=tuple(rows), start=rows[0].start, **known)
+
+
+def test_the_pace_is_that_of_the_last_hour() -> None:
+    an_hour = int(PACE / SLOT)
+    assert pace(day_of(counted(900, *[10] * an_hour))) == 2
+    assert pace(day_of(counted(*[0] * an_hour))) == 0
+
+
+def test_of_less_than_an_hour_it_is_that_of_as_long_as_is_known() -> None:
+    rows = counted(10, 20)
+    assert pace(day_of(rows)) == 3
+    assert pace(day_of(rows, since=rows[-1].start)) == 4
+
+
+@pytest.mark.parametrize("more", [{"by_duty": False}, {"since": START + SLOT + timedelta(seconds=1)}])
+def test_it_is_not_known_where_no_duty_counts_or_for_less_than_five_minutes(more) -> None:
+    assert pace(day_of(counted(10, 20), **more)) is None
+
+
+def test_what_is_read_anew_goes_before_what_was_known() -> None:
+    *old, newest = counted(1, 2, 3)
+    [anew, more] = counted(1, 2, 4, 5)[2:]
+    known = [newest, *reversed(old)]
+    assert continued([more, anew], known) == [more, anew, old[1], old[0]]
+    assert continued([anew], known) == [anew, old[1], old[0]]
+    assert continued([more, anew], []) == [more, anew]
+
+
+def test_what_was_before_a_row_that_is_gone_is_forgotten() -> None:
+    known = list(reversed(counted(1, 2)))
+    [later] = counted(0, 0, 0, 7)[3:]
+    assert continued([later], known) == [later]
+    assert continued([], known) == []

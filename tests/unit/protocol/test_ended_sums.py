@@ -53,6 +53,14 @@ def test_what_is_counted_is_completed_failed_and_lost_and_the_rows_of_all() -> N
     assert (row.rows, row.bytes) == (2 * len(Outcome), 20 * len(Outcome))
 
 
+def test_five_minutes_of_two_sources_add_up_with_the_times_of_the_first() -> None:
+    one = EndedSums(start=START, counted_to=START + SLOT, completed=1, failed=2, lost=3, rows=4, bytes=5)
+    other = EndedSums(start=START + SLOT, counted_to=START, completed=10, failed=20, lost=30, rows=40, bytes=50)
+    assert one.adding(other) == EndedSums(
+        start=START, counted_to=START + SLOT, completed=11, failed=22, lost=33, rows=44, bytes=55
+    )
+
+
 def test_rows_are_whole_up_to_the_last_one_and_empty_ones_are_left_out() -> None:
     found = carried_on(EMPTY, [ended(1), ended(1200)], START + timedelta(seconds=1300))
     assert [(row.start, row.counted_to - START, row.completed) for row in found] == [

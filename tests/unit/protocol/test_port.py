@@ -10,6 +10,7 @@ import pytest
 from airflow_coordination.leases import SettingsError, SourceCoordinator
 from airflow_coordination.protocol.pause import NEVER_PAUSED
 from airflow_coordination.protocol.port import StoreParts, parts_of
+from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore
 from airflow_coordination.stores.in_memory import InMemoryStore
@@ -19,6 +20,18 @@ from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import PartitionUpdateError
 
 NAMES = [each.name for each in fields(StoreParts)]
+DEAR = "glances"
+"""What a store has for which it is dear to be sure that nothing moves: of ours, DynamoDB's."""
+
+
+class Glancing(ForwardingStore):
+    """A store that has each part."""
+
+    def parts(self) -> StoreParts:
+        return replace(super().parts(), glances=self)
+
+    def glance(self, source: str) -> Outlook:
+        return self.store.outlook(source)
 
 
 class Lacking(ForwardingStore):
@@ -44,9 +57,9 @@ def there(store: object) -> set[str]:
 @pytest.mark.parametrize(
     ("url", "lacks"),
     [
-        ("memory://", {"sums"}),
-        ("sqlite:///{}/store.db", set()),
-        ("sqlite:///{}/store.db?history_retention=off", {"history", "ended"}),
+        ("memory://", {"sums", DEAR}),
+        ("sqlite:///{}/store.db", {DEAR}),
+        ("sqlite:///{}/store.db?history_retention=off", {"history", "ended", DEAR}),
     ],
 )
 def test_our_stores_are_their_parts_themselves(url: str, lacks: set[str], tmp_path) -> None:
@@ -58,13 +71,13 @@ def test_our_stores_are_their_parts_themselves(url: str, lacks: set[str], tmp_pa
 @pytest.mark.parametrize(("retention", "more"), [(None, set()), (timedelta(days=1), {"history", "ended"})])
 def test_dynamodb_has_a_history_where_it_is_asked_for_and_no_fused_step(retention, more) -> None:
     store = DynamoDBStore(DynamoDBOptions(table_name="t", history_retention=retention))
-    parts = {"pauses", "follow_ups", "enabling", "chunks", "head_intervals", "documents", "branches"}
+    parts = {"pauses", "follow_ups", "enabling", "chunks", "head_intervals", "documents", "branches", DEAR}
     assert there(store) == parts | more
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_wrapper_has_what_the_wrapped_store_has(name: str, tmp_path) -> None:
-    below = Lacking(open_store(f"sqlite:///{tmp_path}/store.db"))
+    below = Lacking(Glancing(open_store(f"sqlite:///{tmp_path}/store.db")))
     assert getattr(parts_of(FaultyStore(below)), name) is not None
     below.lacks = (name,)
     assert there(FaultyStore(below)) == set(NAMES) - {name}

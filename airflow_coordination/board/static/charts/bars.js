@@ -34,7 +34,7 @@ export const clock = (moment) => new Date(moment).toLocaleTimeString([], { hour:
 export const Clock = ({ at }) => h("time", { dateTime: at, title: at }, clock(at));
 
 /** How wide the place is, in pixels, again whenever that changes. */
-function useWidth() {
+export function useWidth() {
   const place = useRef(null);
   const [width, setWidth] = useState(0);
   useEffect(() => {
@@ -99,7 +99,7 @@ function Drawing({ buckets, series, seconds, line, marks, area, step, height, sh
     shown !== null && h("line", { key: "cursor", "data-cursor": shown, x1: x(shown) + step / 2, x2: x(shown) + step / 2, y1: area.top, y2: height - FOOT, stroke: "currentColor", strokeDasharray: "3 2" })];
 }
 
-const words = { fill: "currentColor", fontSize: 11, stroke: "none" };
+const words = { fill: "currentColor", stroke: "none", style: { fontSize: "11px" } };
 
 const Axis = ({ ticks, y, area }) => h("g", { "data-axis": "number" }, ticks.map((tick) => h("g", { key: tick },
   h("line", { x1: area.left, x2: area.left + area.width, y1: y(tick), y2: y(tick), stroke: "currentColor", strokeOpacity: tick ? 0.2 : 0.8 }),

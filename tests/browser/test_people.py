@@ -1,0 +1,149 @@
+"""The page of what people did: lanes, days, what it is narrowed by, light and dark, and names that are no names."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.protocol.writes import Action
+from airflow_coordination.stores import open_store
+from airflow_coordination.testing.clock import FakeClock
+from tests.browser.conftest import CHROMIUM, keep, remembered
+
+pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]
+HERE = "{}/plugin/partitions?store=coordination_default&source=orchard%7CPARTITION&view=audit"
+HOSTILE = "<img src=x onerror=globalThis.hacked=1>"
+ODD_KEY = "<script>globalThis.hacked=1</script>\u202e"
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, address: str, environ: dict[str, str], source: SourceCoordinator) -> Iterator[Page]:
+    """Ana has paused an orchard yesterday and resumed it, bo has parked four at once, somebody odd has reset one."""
+    clock = FakeClock(source.store.now() - timedelta(hours=30))
+    store = open_store(json.loads(environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])["host"], clock=clock)
+    orchard = SourceCoordinator(store, "orchard", "somebody", clock=clock)
+    orchard.supplying.register_dag("flights_dag")
+    orchard.create_partitions([*(f"tree-{number}" for number in range(6)), ODD_KEY])
+    orchard.pausing.pause("ana", "it rains", None)
+    clock.advance(timedelta(hours=1))
+    orchard.pausing.resume("ana", "it is dry", None)
+    clock.advance(timedelta(hours=27))
+    for number in range(4):
+        orchard.people.act(Action.PARK, f"tree-{number}", "bo", "unripe", batch="b")
+    orchard.people.act(Action.RESET, ODD_KEY, HOSTILE, HOSTILE)
+    store.close()
+    with remembered(browser, address, "viewer") as page:
+        yield page
+
+
+@pytest.fixture
+def lines(page: Page, address: str) -> Locator:
+    page.goto(HERE.format(address))
+    lines = page.get_by_role("region", name="What people did, in lines")
+    expect(rows(lines)).to_have_count(4)
+    return lines
+
+
+def rows(lines: Locator) -> Locator:
+    return lines.locator("tbody tr").filter(has=lines.page.locator("td"))
+
+
+def test_each_person_has_a_lane(lines: Locator) -> None:
+    chart = lines.page.get_by_role("region", name="Who did what when")
+    expect(chart).to_contain_text("Last 30 hours")
+    expect(chart).to_contain_text("4 by 3")
+    for who, number in (("ana", 2), ("bo", 1), (HOSTILE, 1)):
+        lane = chart.locator(f"[data-lane={json.dumps(who)}]")
+        expect(lane.locator("circle[r='11']")).to_have_count(number)
+    told = re.compile(r"bo: park 4 partitions of orchard at \d\d:\d\d; ana: resume orchard at .*, pause orchard at ")
+    expect(chart.get_by_role("img")).to_have_attribute("aria-label", told)
+    keep(lines.page, "board-people")
+
+
+def test_lines_stand_by_days_with_what_was_done_there(lines: Locator) -> None:
+    days = lines.locator("th[scope=rowgroup]")
+    expect(days.first).to_contain_text(re.compile(r"^((Today|Tonight), )?.*\d.* · \d by "))
+    assert days.count() >= 2, "thirty hours are no day"
+    pause = rows(lines).filter(has_text="it rains")
+    expect(pause).to_contain_text(re.compile("pause.*the source", re.DOTALL))
+    expect(pause.get_by_role("cell").last).to_have_text("resumed since")
+    many = rows(lines).filter(has_text="unripe")
+    expect(many).to_contain_text("4 partitions, such as")
+    expect(many.get_by_role("cell").last).to_have_text("4 still parked")
+
+
+def test_what_is_chosen_narrows_it_and_stands_in_the_address_and_in_the_command(lines: Locator) -> None:
+    page = lines.page
+    page.get_by_label("What", exact=True).select_option("park")
+    expect(rows(lines)).to_have_count(1)
+    assert "action=park" in page.url
+    expect(page.get_by_text("audit orchard --action=park")).to_be_visible()
+    page.reload()
+    expect(rows(lines)).to_have_count(1)
+    expect(page.get_by_label("What", exact=True)).to_have_value("park")
+    page.get_by_label("What", exact=True).select_option("everything")
+    page.get_by_label("To how much").select_option("the source itself")
+    expect(rows(lines)).to_have_count(2)
+    page.get_by_label("To how much").select_option("whatever")
+    page.get_by_role("button", name="24 h").click()
+    expect(page.get_by_role("button", name="24 h")).to_have_attribute("aria-pressed", "true")
+    expect(rows(lines)).to_have_count(2)
+    page.get_by_role("button", name="All", exact=True).click()
+    expect(rows(lines)).to_have_count(4)
+
+
+def test_keys_alone_narrow_it_by_person_and_by_text(lines: Locator) -> None:
+    page = lines.page
+    who = page.get_by_label("Who", exact=True)
+    who.focus()
+    page.keyboard.type("bo")
+    page.keyboard.press("Enter")
+    expect(rows(lines)).to_have_count(1)
+    assert set(page.locator("datalist option").evaluate_all("them => them.map((it) => it.value)")) >= {"ana", HOSTILE}
+    who.fill("")
+    page.keyboard.press("Tab")
+    has = page.get_by_label("Reason or key has")
+    has.focus()
+    page.keyboard.type("TREE-3")
+    page.keyboard.press("Enter")
+    expect(rows(lines)).to_have_count(1)
+    expect(rows(lines)).to_contain_text("unripe")
+    has.fill("no such tree")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Nothing of it matches.")).to_be_visible()
+
+
+def test_a_name_is_the_way_to_what_that_person_did(lines: Locator) -> None:
+    lines.get_by_role("link", name=HOSTILE).click()
+    expect(rows(lines)).to_have_count(1)
+    expect(lines.page.get_by_label("Who", exact=True)).to_have_value(HOSTILE)
+    expect(rows(lines)).to_contain_text("\\u{202e}")
+    assert lines.page.evaluate("globalThis.hacked") is None
+
+
+def test_of_all_sources_one_is_chosen_and_back(page: Page, address: str) -> None:
+    page.goto(f"{address}/plugin/partitions?store=coordination_default&view=audit")
+    page.get_by_label("Of", exact=True).select_option("orchard")
+    expect(rows(page.get_by_role("region", name="What people did, in lines"))).to_have_count(4)
+    assert "source=orchard" in page.url
+    page.get_by_role("button", name="Of all sources").click()
+    expect(page.get_by_label("Of", exact=True)).to_be_visible()
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_nothing_keeps_people_from_using_it(page: Page, address: str, colours: str) -> None:
+    page.goto(address)
+    page.evaluate("mode => localStorage.setItem('theme', mode)", colours)
+    page.goto(HERE.format(address))
+    expect(page.get_by_role("region", name="Who did what when").get_by_role("img")).to_be_visible()
+    found = Axe().run(page, context="#partitions-board", options={"resultTypes": ["violations"]})
+    above = [one for one in found.response["violations"] if one["impact"] != "minor"]
+    assert [(one["id"], [node["html"] for node in one["nodes"]][:2]) for one in above] == []
+    keep(page, f"board-people-{colours}")
