@@ -313,3 +313,25 @@ def test_a_driver_that_is_stopped_gives_all_back(task: Task) -> None:
     assert coordinator.counts()[PartitionStatus.UNASSIGNED] == 3
     assert [coordinator.partition(key).failures for key in "abc"] == [0, 0, 0]
     assert task.store.heads("flights|PARTITION", "rows") == []
+
+
+def test_large_groups_whose_names_are_in_files_are_read_by_one_job_as_well(
+    run, store, spark, output_root, tmp_path
+) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    for number in range(600):
+        (folder / f"a name of some length {number:04}.csv").write_text(f"{number},x\n")
+    files = SourceCoordinator(store, source="groups", owner="a person")
+    listing = object_listing(folder, scan="once", max_objects=300, lateness=timedelta(0), output_root=output_root)
+    files.run_supplier(listing)
+    assert ["names_file" in partition.payload for partition in files.partitions()] == [True, True]
+
+    def main(spark, leases):
+        rows = spark.read.schema(SCHEMA).csv(leases.paths)
+        assert leases.publish("clean", leases.with_keys(rows), by="key") == dict.fromkeys(leases, 300)
+        return Complete()
+
+    assert run(main, "groups").completed == 2
+    read = read_completed(spark, store=store, source="groups", dataset="clean").collect()
+    assert sorted(row.id for row in read) == list(range(600))
