@@ -164,6 +164,18 @@ def test_a_bad_file_fails_alone_though_the_job_is_one(run, days, spark, store) -
     assert published(spark, store, "days", "rows") == dict.fromkeys("abce", 3)
 
 
+def test_s12_what_a_call_has_published_that_fails_then_is_published_once(run, days, spark, store) -> None:
+    def main(spark, leases):
+        assert leases.publish("rows", rows_of(spark, "".join(leases)), by="key") == dict.fromkeys(leases, 3)
+        if "d" in leases:
+            raise ValueError("its sum is wrong")
+        return Complete()
+
+    done = run(main, "days")
+    assert (done.completed, done.errors) == (4, (("d", "ValueError: its sum is wrong"),))
+    assert published(spark, store, "days", "rows") == dict.fromkeys("abce", 3)
+
+
 def test_s2_a_lease_that_is_lost_during_the_job_is_left_out(run, days, spark, store) -> None:
     def main(spark, leases):
         rows = rows_of(spark, "abcde")
