@@ -1,7 +1,8 @@
 """Commands on pages beside ``airflow coordination …``, which :mod:`~.test_commands` has: each is one.
 
 A target of ``make`` with variables that it knows, a module with arguments that it takes, a command of Airflow's, a
-script that is there, an extra that the package has. What a page runs is tried where it runs; this is what it says.
+script that is there, an extra that the package has. :mod:`~.test_others_run` runs what takes seconds; this is what a
+page says.
 """
 
 from __future__ import annotations
