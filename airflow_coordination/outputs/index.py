@@ -41,6 +41,8 @@ TOGETHER: Final = 10_000
 MOST_FILES: Final = 8
 """More of them than it takes, and they are written anew, as few."""
 _SUFFIX: Final = ".jsonl.gz"
+_DIGITS: Final = 16
+"""Of the digest of what is in a file, in its name."""
 _MOST_BYTES: Final = 1024**3
 """Of one file when it is unpacked."""
 Met = tuple[Reference, Manifest]
@@ -128,11 +130,12 @@ def _written(directory: str, kept: Kept, needed: Mapping[str, Met], *, whole: bo
     useful = {digest: content for digest, content in there.items() if digest in needed} if whole else there
     files = len(kept) + bool(new)
     if 2 * len(useful) < len(there) or files > MOST_FILES + (len(there) + len(new)) // TOGETHER:
-        names = _put(directory, useful | new)
+        names = put(directory, (useful | new).values(), _SUFFIX)
         for name in kept.keys() - names:
             delete_file(join(directory, name))
         return Indexed(directory, len(useful) + len(new), len(new), len(names))
-    return Indexed(directory, len(there) + len(new), len(new), len(kept.keys() | _put(directory, new)))
+    names = kept.keys() | put(directory, new.values(), _SUFFIX)
+    return Indexed(directory, len(there) + len(new), len(new), len(names))
 
 
 def _contents(needed: Mapping[str, Met], there: Mapping[str, bytes]) -> Iterator[tuple[str, bytes | None]]:
@@ -146,13 +149,17 @@ def _contents(needed: Mapping[str, Met], there: Mapping[str, bytes]) -> Iterator
         yield digest, content if digest_of(content) == digest and b"\n" not in content else None
 
 
-def _put(directory: str, contents: Mapping[str, bytes]) -> set[str]:
-    """Write some manifests, a file for so many, and return the files' names."""
-    row, names = sorted(contents.values()), set()
+def put(directory: str, contents: Iterable[bytes], suffix: str) -> set[str]:
+    """Write some lines, a file for so many, and return the files' names.
+
+    :param suffix: of their names.
+    :raises OutputError: when one cannot be written.
+    """
+    row, names = sorted(contents), set()
     for first in range(0, len(row), TOGETHER):
         lines = row[first : first + TOGETHER]
         packed = gzip.compress(b"".join(line + b"\n" for line in lines), compresslevel=6, mtime=0)
-        name = f"{len(lines)}-{digest_of(packed)[:16]}{_SUFFIX}"
+        name = f"{len(lines)}-{digest_of(packed)[:_DIGITS]}{suffix}"
         write_bytes(join(directory, name), packed)
         names.add(name)
     return names
@@ -163,8 +170,19 @@ def _kept(directory: str, *, strict: bool = False) -> Kept:
 
     :param strict: raise what the storage says; else what cannot be read is left out.
     """
+    texts = texts_in(directory, _SUFFIX, strict=strict)
+    return {name: {digest_of(line): line for line in lines} for name, lines in texts.items()}
+
+
+def texts_in(directory: str, suffix: str, *, strict: bool = False, proven: bool = False) -> dict[str, Sequence[bytes]]:
+    """Return the lines of the files of an index whose names end so.
+
+    :param strict: raise what the storage says; else what cannot be read is left out.
+    :param proven: take no lines of a file whose name does not bear the digest of what is in it.
+    :raises OutputError: as it says.
+    """
     try:
-        names = [file.path for file in list_files(directory) if file.path.endswith(_SUFFIX)]
+        names = [file.path for file in list_files(directory) if file.path.endswith(suffix)]
         contents = read_many([join(directory, name) for name in names])
     except OutputError as error:
         if strict:
@@ -175,8 +193,12 @@ def _kept(directory: str, *, strict: bool = False) -> Kept:
     for name, content in zip(names, contents, strict=True):
         if strict and isinstance(content, OutputError):
             raise content
-        found[name] = {digest_of(line): line for line in _lines(name, content)}
+        found[name] = _lines(name, content) if not proven or _is_proven(name, content, suffix) else ()
     return found
+
+
+def _is_proven(name: str, content: object, suffix: str) -> bool:
+    return isinstance(content, bytes) and name.endswith(f"-{digest_of(content)[:_DIGITS]}{suffix}")
 
 
 def _lines(name: str, content: object) -> Sequence[bytes]:

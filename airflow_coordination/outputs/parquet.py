@@ -178,10 +178,20 @@ def read_footer(address: str, size: int) -> Footer:
     :raises FooterError: when it cannot be read.
     :raises FileNotFoundError: when there is no such file.
     """
+    return parse_footer(_tail(address, size))
+
+
+def footer_bytes(address: str, size: int) -> bytes:
+    """Return the struct of a file's footer as it is written; all else is as for :func:`read_footer`."""
+    tail = _tail(address, size)
+    return tail[len(tail) - footer_length(tail) : -8]
+
+
+def _tail(address: str, size: int) -> bytes:
     tail = read_bytes(address, max(0, size - TAIL), size)
     if footer_length(tail) > len(tail):
         tail = read_bytes(address, max(0, size - footer_length(tail)), size)
-    return parse_footer(tail)
+    return tail
 
 
 def footer_length(tail: bytes) -> int:
@@ -201,7 +211,7 @@ def parse_footer(tail: bytes) -> Footer:
     """
     start = len(tail) - footer_length(tail)
     try:
-        fields = _Compact(tail[start:-8]).struct()
+        fields = Compact(tail[start:-8]).struct()
         pairs = {pair[1]: pair.get(2) for pair in fields.get(_METADATA, [])}
         schema = pairs.get(SPARK_SCHEMA.encode())
         text = schema.decode() if schema else spark_schema(fields[_ELEMENTS])
@@ -212,13 +222,14 @@ def parse_footer(tail: bytes) -> Footer:
         raise FooterError(f"has a footer that cannot be read ({error!r})") from error
 
 
-class _Compact:
+class Compact:
     """A reader of Thrift's compact protocol: structs become dictionaries by field number."""
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def struct(self) -> dict[int, Any]:
+        """Return the struct that begins here."""
         fields: dict[int, Any] = {}
         number = 0
         while header := self._byte():

@@ -18,6 +18,7 @@ from airflow_coordination.outputs.index import (
     roots_read,
     write_indexes,
 )
+from airflow_coordination.outputs.leaving_out.kept import write_values
 from airflow_coordination.outputs.manifests import Manifest, Reference, links_in, references, trail_address, verified
 from airflow_coordination.outputs.overlays import NONE, Overlay, Overlays, Place, is_upkeep, met
 from airflow_coordination.planning.view.view import View
@@ -93,6 +94,9 @@ def index_outputs(
 ) -> list[Indexed]:
     """Bring the index of a dataset up to date, so that who reads it opens few files instead of a manifest a partition.
 
+    Beside the manifests it keeps the least and greatest values of Parquet files' columns, from footers that are read
+    once, so that ``read_completed(…, where=…)`` leaves files out.
+
     Nothing depends on it (:mod:`.index`): it may be old, or deleted. What is published later is read as ever.
 
     :param store: as for :func:`published_manifests`; so are the others.
@@ -124,8 +128,10 @@ def _written(
     whole = whole or len(known) > _TOO_MANY * len(starts)
     row = starts if whole else [start for start in starts if start[2].digest not in known]
     found = walks(row, overlays, known=known)
-    met = (each for (*_, first), walk in zip(row, found, strict=True) for each in _named(first, walk.chain))
-    return write_indexes(identifier, dataset, met, kept, whole=whole)
+    met = [each for (*_, first), walk in zip(row, found, strict=True) for each in _named(first, walk.chain)]
+    written = write_indexes(identifier, dataset, met, kept, whole=whole)
+    write_values(identifier, dataset, met, roots, whole=whole)
+    return written
 
 
 def _named(first: Reference, chain: Iterable[Manifest]) -> Iterator[tuple[Reference, Manifest]]:

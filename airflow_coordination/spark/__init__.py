@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from airflow_coordination.leases.outcomes import Close, Complete, GiveUp
     from airflow_coordination.spark.again.delivering import DeliveredAgain, deliver_again
     from airflow_coordination.spark.application import PartitionApplication, partition_application
-    from airflow_coordination.spark.completed import count_completed, read_completed
+    from airflow_coordination.spark.completed import FilesRead, count_completed, explain_completed, read_completed
     from airflow_coordination.spark.draining import Drained, drain
     from airflow_coordination.spark.lease import PartitionLease
     from airflow_coordination.spark.together.leases import PartitionLeases
@@ -44,6 +44,7 @@ _HOMES = {
     "DeliveredAgain": "airflow_coordination.spark.again.delivering",
     "Drained": "airflow_coordination.spark.draining",
     "FileSink": "airflow_coordination.systems.objects.sink",
+    "FilesRead": "airflow_coordination.spark.completed",
     "GiveUp": "airflow_coordination.leases.outcomes",
     "HttpSink": "airflow_coordination.systems.http.sink",
     "KafkaRange": "airflow_coordination.systems.kafka.reader",
@@ -61,6 +62,7 @@ _HOMES = {
     "count_completed": "airflow_coordination.spark.completed",
     "deliver_again": "airflow_coordination.spark.again.delivering",
     "drain": "airflow_coordination.spark.draining",
+    "explain_completed": "airflow_coordination.spark.completed",
     "partition_application": "airflow_coordination.spark.application",
     "read_completed": "airflow_coordination.spark.completed",
     "read_range": "airflow_coordination.systems.kafka.reader",
@@ -80,6 +82,7 @@ __all__ = [
     "DeliveredAgain",
     "Drained",
     "FileSink",
+    "FilesRead",
     "GiveUp",
     "HttpSink",
     "KafkaRange",
@@ -97,6 +100,7 @@ __all__ = [
     "count_completed",
     "deliver_again",
     "drain",
+    "explain_completed",
     "partition_application",
     "read_completed",
     "read_range",

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from airflow_coordination.outputs.attempts import check_published, told_by_footers
 from airflow_coordination.outputs.copies.reading import tier_manifests
 from airflow_coordination.outputs.heads.showing import read_view
+from airflow_coordination.outputs.leaving_out.choosing import chosen
+from airflow_coordination.outputs.leaving_out.conditions import Condition, Where
+from airflow_coordination.outputs.leaving_out.extremes import DAY, INSTANT, TEXT, WHOLE
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.outputs.schemas import flattened
@@ -20,13 +25,14 @@ from airflow_coordination.spark.draining import StoreLike, opened
 from airflow_coordination.spark.file_scans import (
     FileScan,
     check_types,
+    leavable,
     partition_types,
     quoted,
     read,
     root_of,
     scans_of,
 )
-from airflow_coordination.systems.objects.storage import OutputError
+from airflow_coordination.systems.objects.storage import OutputError, join
 from airflow_coordination.systems.spark import s3a
 from airflow_coordination.systems.spark.error_text import error_text
 from airflow_coordination.systems.spark.listing import capped_listing
@@ -35,6 +41,19 @@ from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import namesakes, partition_label, split_source
 
+log = logging.getLogger(__name__)
+_TYPES: Final = {
+    WHOLE: ("tinyint", "smallint", "int", "bigint"),
+    TEXT: ("string",),
+    DAY: ("date",),
+    INSTANT: ("timestamp",),
+}
+_LITERALS: Final[Mapping[str, Callable[[Any, Any], Any]]] = {
+    WHOLE: lambda fn, value: fn.lit(value).cast("bigint"),
+    TEXT: lambda fn, value: fn.lit(value),
+    DAY: lambda fn, value: fn.date_add(fn.lit("1970-01-01").cast("date"), value),
+    INSTANT: lambda fn, value: fn.timestamp_micros(fn.lit(value)),
+}
 _FAMILIES = (
     frozenset({"byte", "short", "integer", "long", "float", "double", "decimal"}),
     frozenset({"date", "timestamp", "timestamp_ntz"}),
@@ -100,6 +119,7 @@ def read_completed(
     verify: Literal["sizes", "rows"] = "sizes",
     branch: int | None = None,
     tier: str | None = None,
+    where: Where | None = None,
 ) -> Any:
     """Return a DataFrame of exactly the published rows of one dataset.
 
@@ -124,7 +144,12 @@ def read_completed(
         or two for each file. Other formats have no footer that says so.
     :param branch: what readers would see if this branch, which has begun, were published now.
     :param tier: read copies in this tier, and nothing of the place that was published to: exactly the same rows.
-    :raises InvalidInputError: for another ``verify``, a branch that is not there, or a tier that no location is of.
+    :param where: only rows whose columns have values in these ranges, both ends among them: ``{"id": (7, None), "day":
+        (date(2026, 1, 1), date(2026, 1, 31))}``. Whole numbers, texts, dates and datetimes with a zone; null is in no
+        range. Files whose least and greatest values, as the index of the dataset keeps them (``outputs index``), surely
+        do not match are neither opened nor looked for; :func:`explain_completed` says how many.
+    :raises InvalidInputError: for another ``verify``, a branch that is not there, a tier that no location is of, or a
+        ``where`` that is no such ranges, or of columns that are not there or of another type.
     :raises OutputError: when columns have types that cannot be read together without changing values (``bigint`` and
         ``double``), naming two partitions; when nothing is published and no ``schema`` is given, or when published
         files are missing or changed, naming partition and file; when something was not copied into ``tier``, naming
@@ -132,17 +157,114 @@ def read_completed(
     """
     if verify not in ("sizes", "rows"):
         raise InvalidInputError("verify", verify, "is nothing that can be compared", "Give 'sizes' or 'rows'")
+    condition, left = Condition.of(where), frozenset[str]()
     with opened(store) as opened_store:
         if tier is None:
             manifests = published_manifests(opened_store, source, dataset, partition_prefix, branch=branch)
+            left = _left_out(opened_store, source, dataset, partition_prefix, manifests, condition)[0]
         else:
             manifests = tier_manifests(opened_store, source, dataset, tier, partition_prefix, branch=branch)
-        check_published(manifests, rows=verify == "rows")
+        check_published(_with_files(manifests, left), rows=verify == "rows")
         manifests = told_by_footers(manifests)
-        scans = scans_of(manifests)
+        scans = scans_of(manifests, left)
         if not scans and schema is None:
             raise _nothing(opened_store, source, dataset, partition_prefix, bool(manifests))
-    return rows_in(spark, manifests, scans, schema, lossy=allow_lossy)
+    rows = rows_in(spark, manifests, scans, schema, lossy=allow_lossy)
+    return rows if condition is None else matching(rows, condition)
+
+
+def _left_out(
+    store: PartitionStore,
+    source: str,
+    dataset: str,
+    prefix: str | None,
+    manifests: Sequence[Manifest],
+    condition: Condition | None,
+) -> tuple[frozenset[str], int]:
+    """Return the addresses of the files that are left out, and of how many others nothing is known."""
+    if condition is None:
+        return frozenset(), 0
+    found = chosen(source_identifier(store, source, prefix), dataset, manifests, condition)
+    left = leavable(manifests, found.excluded)
+    log.info("Dataset %s: where= leaves out %d of %d files.", dataset, len(left), _files(manifests))
+    return left, found.unknown
+
+
+def _files(manifests: Iterable[Manifest]) -> int:
+    return sum(len(manifest.files) for manifest in manifests)
+
+
+def _with_files(manifests: Sequence[Manifest], left_out: Set[str]) -> Sequence[Manifest]:
+    """Return the manifests of which a file is read."""
+    if not left_out:
+        return manifests
+    return [m for m in manifests if any(join(m.directory, file.path) not in left_out for file in m.files)]
+
+
+def matching(rows: Any, condition: Condition) -> Any:
+    """Return the rows that match a condition, whose values have to be of the columns' types.
+
+    :raises InvalidInputError: for a column that is not there, or of another type.
+    """
+    from pyspark.sql import functions as fn
+
+    for each in condition.row:
+        column, field = fn.col(quoted(each.column)), f"where[{each.column!r}]"
+        found = next((one for one in rows.schema.fields if one.name == each.column), None)
+        if found is None:
+            raise InvalidInputError(field, each.column, "is no column of the dataset", f"It has {rows.columns}")
+        kind = found.dataType.simpleString()
+        if kind not in _TYPES[each.kind] or any(name.startswith("__") for name in found.metadata):
+            problem = f"is of type {kind}, and what is asked for is not"
+            raise InvalidInputError(
+                field, each.column, problem, "Give values of its type, or use the DataFrame's own where"
+            )
+        for value, compared in ((each.least, column.__ge__), (each.greatest, column.__le__)):
+            if value is not None:
+                rows = rows.where(compared(_LITERALS[each.kind](fn, value)))
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class FilesRead:
+    """What a reader with ``where=`` opens.
+
+    :param files: how many files are published.
+    :param read: how many of them are read.
+    :param left_out: how many are not, because their least and greatest values cannot match.
+    :param unknown: how many there are of which nothing is known about any column that is asked for: run
+        ``outputs index``, if there are many.
+    """
+
+    files: int
+    read: int
+    left_out: int
+    unknown: int
+
+
+def explain_completed(
+    *,
+    store: StoreLike,
+    source: str,
+    dataset: str,
+    where: Where,
+    partition_prefix: str | None = None,
+    branch: int | None = None,
+) -> FilesRead:
+    """Return how many files :func:`read_completed` reads with this ``where``, and how many it leaves out.
+
+    No data file is opened, and no Spark is needed.
+
+    :param store: as for :func:`read_completed`; so are the others.
+    :raises InvalidInputError: for a branch that is not there, or a ``where`` that is no ranges.
+    :raises OutputError: when a manifest is missing or was changed.
+    """
+    condition = Condition.of(where)
+    with opened(store) as opened_store:
+        manifests = published_manifests(opened_store, source, dataset, partition_prefix, branch=branch)
+        left, unknown = _left_out(opened_store, source, dataset, partition_prefix, manifests, condition)
+    files = _files(manifests)
+    return FilesRead(files, files - len(left), len(left), unknown)
 
 
 def rows_in(spark: Any, manifests: Sequence[Manifest], scans: Sequence[FileScan], schema: Any, *, lossy: bool) -> Any:

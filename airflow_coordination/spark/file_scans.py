@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any, Final
@@ -67,14 +67,29 @@ def root_of(manifest: Manifest) -> str:
     return parent(parent(parent(manifest.directory)))
 
 
-def scans_of(manifests: Iterable[Manifest]) -> list[FileScan]:
-    """Return the scans that read exactly the files of ``manifests``."""
+def scans_of(manifests: Iterable[Manifest], left_out: Set[str] = frozenset()) -> list[FileScan]:
+    """Return the scans that read exactly the files of ``manifests``, but for those that are left out.
+
+    :param left_out: addresses of files, as :func:`leavable` has allowed them.
+    """
     scans: dict[FileKind, FileScan] = {}
     for manifest in manifests:
         for file in manifest.files:
-            kind = _kind(manifest, file)
-            scans.setdefault(kind, FileScan(kind, manifest)).paths.append(join(manifest.directory, file.path))
+            address = join(manifest.directory, file.path)
+            if address not in left_out:
+                kind = _kind(manifest, file)
+                scans.setdefault(kind, FileScan(kind, manifest)).paths.append(address)
     return list(scans.values())
+
+
+def leavable(manifests: Iterable[Manifest], excluded: set[str]) -> frozenset[str]:
+    """Return which of some files may be left out: a file of each kind is read, or its columns would be missing.
+
+    :param excluded: addresses of files without a row that is asked for.
+    """
+    if not excluded:
+        return frozenset()
+    return frozenset(excluded - {scan.paths[0] for scan in scans_of(manifests) if excluded.issuperset(scan.paths)})
 
 
 def _kind(manifest: Manifest, file: DataFile) -> FileKind:

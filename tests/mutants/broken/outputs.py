@@ -20,6 +20,10 @@ def _in(file: str, test: str) -> Tested:
     return Tested(f"tests/unit/outputs/{file}.py::{test}")
 
 
+def _out(file: str, test: str) -> Tested:
+    return Tested(f"tests/unit/outputs/leaving_out/test_{file}.py::{test}")
+
+
 def _names(test: str) -> Tested:
     return Tested(f"tests/unit/systems/objects/test_names_file.py::{test}")
 
@@ -88,6 +92,62 @@ MUTANTS = (
         "            break\n",
         "decision 168: the names of a partition that waits are gone",
         _in("test_group_names", "test_many_partitions_are_looked_at"),
+    ),
+    Mutant(
+        "values of one kind are compared with those of another",
+        "outputs.leaving_out.conditions",
+        "        if extremes is None or extremes.kind != self.kind:\n",
+        "        if extremes is None:\n",
+        "decision 170: a reader fails, or leaves out what Spark would have converted",
+        _out("conditions", "test_what_is_not_known_of_the_column_is_read"),
+    ),
+    Mutant(
+        "the greatest value that is asked for is not among them",
+        "outputs.leaving_out.conditions",
+        "extremes.least > self.greatest",
+        "extremes.least >= self.greatest",
+        "decision 170: rows are missing",
+        _out("conditions", "test_a_file_is_left_out_when_its_values_are_all_outside"),
+    ),
+    Mutant(
+        "row groups that say nothing are passed over",
+        "outputs.leaving_out.extremes",
+        "    if len(known) < len(bounds):\n",
+        "    if not known:\n",
+        "decision 170: rows are missing that are in another row group",
+        _out("extremes", "test_all_row_groups_count_and_one_that_says_nothing_spoils_it"),
+    ),
+    Mutant(
+        "unsigned numbers are read with a sign",
+        "outputs.leaving_out.extremes",
+        '        return (WHOLE, 1) if facts[2] else ("", 1)\n',
+        "        return WHOLE, 1\n",
+        "decision 170: rows are missing whose numbers are large",
+        _out("extremes", "test_columns_of_which_it_does_not"),
+    ),
+    Mutant(
+        "old days count though calendars differ",
+        "outputs.leaving_out.extremes",
+        "    too_old = kind in _OLDEST and least < _OLDEST[kind]\n",
+        "    too_old = False\n",
+        "decision 170: rows are missing that Spark reads by another calendar",
+        _out("extremes", "test_columns_of_which_it_does_not"),
+    ),
+    Mutant(
+        "values are believed of a file that was changed",
+        "outputs.index",
+        "if not proven or _is_proven(name, content, suffix) else ()",
+        "",
+        "decision 170: rows are missing because a file was cut or changed",
+        _out("kept", "test_a_file_that_was_changed_or_cut_off_is_not_read"),
+    ),
+    Mutant(
+        "a column in a file counts though its directory has one of that name",
+        "outputs.leaving_out.kept",
+        " if name.lower() not in outside",
+        "",
+        "decision 170: rows are missing whose value is in a directory's name",
+        _out("kept", "test_a_column_that_is_in_directories_does_not_count_in_files"),
     ),
     Mutant(
         "names are read from a file that somebody has changed",
