@@ -115,7 +115,7 @@ function Sum({ sources, ended }) {
 function Share({ counts }) {
   const all = whole(counts);
   const part = all ? `${Math.floor((100 * counts.completed) / all)} %` : "–";
-  return h(Box, { as: "td", ...CELL, minWidth: "150px", width: "20%" }, h(HStack, { gap: 2 }, h(Box, { flex: "1 1 auto" }, h(Parts, { counts })),
+  return h(Box, { as: "td", ...CELL, minWidth: "110px", width: "14%" }, h(HStack, { gap: 2 }, h(Box, { flex: "1 1 auto" }, h(Parts, { counts })),
     h(Text, { as: "span", fontSize: "xs", width: "40px", textAlign: "right", title: `${counts.completed.toLocaleString()} of ${all.toLocaleString()}` }, part)));
 }
 
