@@ -125,6 +125,21 @@ def test_what_was_said_otherwise_is_not_taken(other: Any) -> None:
     assert Extremes.parsed(["whole", 1, 2]) == Extremes("whole", 1, 2)
 
 
+@given(changes=st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 255)), min_size=1, max_size=4))
+def test_a_footer_that_is_no_footer_says_nothing_and_stops_nobody(
+    tmp_path_factory: pytest.TempPathFactory, changes: list[tuple[int, int]]
+) -> None:
+    """Whoever writes an index reads footers that others have written."""
+    file = tmp_path_factory.getbasetemp() / "changed.parquet"
+    pq.write_table(pa.table({"n": [1, 2], "t": ["a", "b"], "s": [{"x": 1}, None]}), file, row_group_size=1)
+    content = bytearray(file.read_bytes())
+    start = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    for place, byte in changes:
+        content[start + place % (len(content) - 8 - start)] = byte
+    file.write_bytes(content)
+    assert isinstance(read_extremes(str(file), len(content)), dict)
+
+
 texts = st.text(max_size=5)
 numbers = st.integers(-20, 20)
 
