@@ -175,9 +175,15 @@ def lately(
 
 
 @routes.get(f"{API}/accounting")
-def accounting(response: Response, user: User, store: Store, source: Source) -> SourceAccounting:
-    """Add up what became of the records of a source; this reads every partition of it."""
-    return _timed(response, reading.accounting(user, store, source))
+def accounting(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Source,
+    after: Annotated[str | None, Query(description="Only what is behind this, as the portion before said")] = None,
+) -> SourceAccounting:
+    """Add up what became of the records of a portion of a source."""
+    return _timed(response, reading.accounting(user, store, source, after))
 
 
 @routes.get(f"{API}/accounting/again")

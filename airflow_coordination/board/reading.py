@@ -62,6 +62,7 @@ from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.key_ranges import LOOKED_AT, KeyRange
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.values.accounting import of_partitions
 from airflow_coordination.values.names import UPKEEP, check_key, split_source
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus
@@ -162,18 +163,21 @@ def _range_view(found: KeyRange) -> RangeView:
     return RangeView(first=found.first, last=found.last, counts=Counts(**words))
 
 
-def accounting(user: BaseUser, connection: str, source: str) -> Read[SourceAccounting]:
-    """Return what became of the records of a source. It reads every partition, so only a click asks for it.
+def accounting(user: BaseUser, connection: str, source: str, after: str | None) -> Read[SourceAccounting]:
+    """Return what became of the records of some partitions of a source; raises as :func:`page` does.
 
-    :raises NotVisibleError: when the user does not see such a source.
-    :raises StoreDoesNotAnswerError: when the store does not.
+    :param after: as the portion before said.
+    :raises InvalidInputError: when that is no key, or what a partition has stored is corrupt.
     """
-    with open_visible(user, connection, source) as (store, seen):
-        found = coordinator_of(user, store, seen).accounting()
-        typed = remedies.about(remedies.shell_of(store), "accounting", source)
-        counts = count_views(found) if found.partitions else []
+    with open_visible(user, connection, source) as (store, _):
+        some = store.page(source, None, check_key(after, "after") if after else None, ROWS)
+        found, typed = of_partitions(some), remedies.about(remedies.shell_of(store), "accounting", source)
         body = SourceAccounting(
-            partitions=found.partitions, accounting=counts, typed=typed, dead_lettered=found.dead_lettered
+            partitions=found.partitions,
+            accounting=count_views(found) if found.partitions else [],
+            typed=typed,
+            dead_lettered=found.dead_lettered,
+            after=some[-1].key if len(some) == ROWS else None,
         )
         return Read(body, store.now())
 

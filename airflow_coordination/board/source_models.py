@@ -206,15 +206,17 @@ class RangesPage(BaseModel):
 
 
 class SourceAccounting(BaseModel):
-    """What became of the records of a whole source, added up over so many partitions; ``typed`` asks the same.
+    """What became of the records of a portion of a source, added up over so many partitions; ``typed`` asks of all.
 
-    ``dead_lettered`` is how many of them are dead letters, of which some may have been delivered again since.
+    ``dead_lettered`` is how many of them are dead letters, of which some may have been delivered again since. ``after``
+    is how to go on, absent behind the last partition.
     """
 
     partitions: int
     accounting: list[CountView]
     typed: str
     dead_lettered: int = 0
+    after: str | None = None
 
 
 class AgainPortion(BaseModel):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,11 +32,11 @@ class Looking:
     """What can be seen of a source without a lease: :class:`SourceCoordinator` ``.looking``.
 
     :param core: whose source.
-    :param has: what of its store is beside leases: the rows of ended tenures, and sums.
+    :param has: what of its store is beside leases: the rows of ended tenures, sums, and looks that cost little.
     """
 
     def __init__(self, core: Participant, has: StoreParts) -> None:
-        self._core, self._history, self._sums = core, has.history, has.sums
+        self._core, self._history, self._sums, self._glances = core, has.history, has.sums, has.glances
         self.chunks = ChunkBook(core, has.chunks)
         self.ended = EndedBook(core, has.ended)
 
@@ -165,7 +165,14 @@ class Looking:
 
     def outlook(self) -> Outlook:
         """Return what can still happen in this source, and set the gauges to it."""
-        found = self._core.settler.repeat("look ahead", lambda: self._core.store.outlook(self._core.source_id))
+        return self._gauged(self._core.store.outlook)
+
+    def glance(self) -> Outlook:
+        """Return the same, perhaps a moment late where to be sure that nothing moves is dear: decide nothing by it."""
+        return self._gauged(self._core.store.outlook if self._glances is None else self._glances.glance)
+
+    def _gauged(self, look: Callable[[str], Outlook]) -> Outlook:
+        found = self._core.settler.repeat("look ahead", lambda: look(self._core.source_id))
         for gauge, value in gauged(found).items():
             self._core.gauge(gauge, value)
         return found

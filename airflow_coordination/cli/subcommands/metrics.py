@@ -147,7 +147,7 @@ def _looked(context: CommandContext, args: Namespace, more: Labels) -> Mapping[F
     samples: dict[Family, list[Sample]] = {family: [] for family in FAMILIES}
     for prefix, source in chosen(context, args):
         coordinator = context.coordinator(source, prefix)
-        outlook = coordinator.looking.outlook()
+        outlook = coordinator.looking.glance()
         seen = gauged(outlook)
         labels = {**more, SOURCE: source, PREFIX: coordinator.partition_prefix or ""}
         samples[PARTITIONS] += [({**labels, STATE: state}, n) for state, n in asdict(foreseen(outlook)).items()]

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -41,6 +42,26 @@ _COUNTED_AT: Final = "countedAt"
 _LOOKED_AT: Final = (it.STATUS, it.SOURCE, it.KEY, it.OWNER, it.TOKEN, it.WAITS_FOR, it.REOPEN)
 
 Counts = dict[PartitionStatus, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a source has, item by item.
+
+    :param counts: how many partitions are in each status.
+    :param parked: how many of the CLOSED ones a person has to move.
+    :param blocked: how many of the UNASSIGNED ones wait for parents.
+    """
+
+    counts: Counts
+    parked: int
+    blocked: int
+
+    @property
+    def moving(self) -> int:
+        """How many are held, or can be acquired now or at their time."""
+        unfinished = sum(self.counts.values()) - self.counts[PartitionStatus.COMPLETED]
+        return unfinished - self.parked - self.blocked
 
 
 class Counting:
@@ -130,26 +151,24 @@ class Counting:
 
     def count(self, source: str, now: datetime) -> Counts:
         """Count exactly, by reading the source; others are served by it for a while."""
-        return self.look(source, now)[0]
+        return self.look(source, now).counts
 
-    def look(self, source: str, now: datetime) -> tuple[Counts, int]:
-        """Count exactly, as :meth:`count` does; return how many move without a person or a parent, too.
-
-        These are held, or can be acquired now or at their time: all but what is completed, parked or blocked.
-        """
+    def look(self, source: str, now: datetime) -> Looked:
+        """Count exactly, as :meth:`count` does; return what moves without a person or a parent, and what does not."""
         self.bring()  # what is counted now must not be added later
         found: Counter[PartitionStatus] = Counter()
-        moving = 0
+        parked = blocked = 0
         for item in self._items(source):
             status = it.one_of(PartitionStatus, item, it.STATUS)
             found[status] += 1
-            moving += _moves(status, item)
+            parked += status is PartitionStatus.CLOSED and it.REOPEN not in item
+            blocked += status is PartitionStatus.UNASSIGNED and it.WAITS_FOR in item
         counts = {status: found[status] for status in PartitionStatus}
         item = {**_key(source), _COUNTED_AT: to_micros(now), **{str(name): n for name, n in counts.items()}}
         newer = Attr(_COUNTED_AT).not_exists() | Attr(_COUNTED_AT).lte(to_micros(now))
         with suppress(CoordinationError):
             self._table.attempt(Call("count partitions"), "put_item", **put(item, newer))
-        return counts, moving
+        return Looked(counts, parked, blocked)
 
     def _items(self, source: str) -> Iterator[it.Item]:
         arguments = query(Key(it.SOURCE).eq(source), _LOOKED_AT, kept=Attr(it.DELETED).not_exists())
@@ -158,13 +177,6 @@ class Counting:
             for item in page:
                 check_ours(self._table.description, item)
                 yield item
-
-
-def _moves(status: PartitionStatus, item: it.Item) -> bool:
-    """Return whether a partition is neither completed nor parked nor blocked."""
-    if status is PartitionStatus.UNASSIGNED:
-        return it.WAITS_FOR not in item
-    return status is PartitionStatus.ASSIGNED or (status is PartitionStatus.CLOSED and it.REOPEN in item)
 
 
 def _key(source: str) -> it.Item:

@@ -69,14 +69,15 @@ class Looking:
         """Return what can still happen in the source, counting no further than ``LOOK`` of each kind.
 
         Where the index shows nothing that moves, the items themselves are asked: it lags, and its parts are read one
-        after the other, so that a partition may pass by them all. They also say which of them stand still, so that
-        nothing is counted of these.
+        after the other, so that a partition may pass by them all. They also say which of them stand still: what the
+        index has lost sight of is not taken for completed.
         """
         found = self._indexed(source)
         if found.claimable or found.assigned or found.waiting:
             return self._with_completed(source, found)
-        exact, moving = self._counting.look(source, self._clock.now())
-        return replace(found, waiting=moving, completed=exact[COMPLETED])
+        seen = self._counting.look(source, self._clock.now())
+        parked, blocked = min(seen.parked, LOOK), min(seen.blocked, LOOK)
+        return replace(found, waiting=seen.moving, parked=parked, blocked=blocked, completed=seen.counts[COMPLETED])
 
     def glance(self, source: str) -> Outlook:
         """Return what the index shows, and what is completed as it was counted last; of no more it is sure."""

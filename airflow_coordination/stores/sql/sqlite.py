@@ -11,7 +11,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
@@ -52,8 +52,8 @@ def check_neighbours(file: Path) -> None:
 
 
 def _refuse_strangers(file: Path) -> None:
-    for path in _existing(file):
-        owner = path.lstat().st_uid
+    for path, found in _existing(file):
+        owner = found.st_uid
         if owner not in (os.geteuid(), 0):
             problem = f"{path} belongs to another user ({owner}), in a directory that everybody can write"
             raise SettingsError("store", str(file), problem, _PLACE)
@@ -67,10 +67,10 @@ def tighten(file: Path) -> None:
     if not file.exists():
         return
     mode = private_mode(file)
-    for path in _existing(file):
-        found = path.lstat()
+    for path, found in _existing(file):
         if found.st_uid == os.geteuid() and stat.S_ISREG(found.st_mode) and stat.S_IMODE(found.st_mode) != mode:
-            path.chmod(mode)
+            with suppress(FileNotFoundError):
+                path.chmod(mode)
 
 
 def private_mode(file: Path) -> int:
@@ -79,9 +79,12 @@ def private_mode(file: Path) -> int:
     return PRIVATE | 0o060 if shared else PRIVATE
 
 
-def _existing(file: Path) -> list[Path]:
-    paths = [Path(f"{file}{suffix}") for suffix in _SUFFIXES]
-    return [path for path in paths if path.exists() or path.is_symlink()]
+def _existing(file: Path) -> Iterator[tuple[Path, os.stat_result]]:
+    """Yield those files of a store that are there; its log goes when the last process closes it, at any moment."""
+    for suffix in _SUFFIXES:
+        path = Path(f"{file}{suffix}")
+        with suppress(FileNotFoundError):
+            yield path, path.lstat()
 
 
 _REMEDY_FOR_LOCK: Final = "Let it be a file that this user may write"

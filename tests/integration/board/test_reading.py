@@ -261,7 +261,22 @@ def test_s26_what_became_of_a_sources_records_is_added_up_when_it_is_asked_for(f
     found = get("accounting").json()
     records = {(one["count"], one["sink"]): one["records"] for one in found["accounting"]}
     assert (found["partitions"], records["read", None], records["delivered", "search"]) == (2, 6, 4)
-    assert "accounting" not in get("source").json(), "it reads every partition, so never by itself"
+    assert "accounting" not in get("source").json(), "all portions are every partition, so never by itself"
+
+
+def test_s26_what_became_of_a_sources_records_is_read_in_portions(flights, get, monkeypatch):
+    monkeypatch.setattr("airflow_coordination.board.reading.ROWS", 2)
+    flights.create_partitions(["a", "b", "c", "d"])
+    for key in "abc":
+        flights.complete(flights.acquire_partition(key), counted=Accounting(read=3, unrouted=3))
+    portions, after = [], None
+    while not portions or after is not None:
+        portions.append(get("accounting", **({"after": after} if after else {})).json())
+        after = portions[-1]["after"]
+    assert [each["partitions"] for each in portions] == [1, 2, 0]
+    read = [one["records"] for each in portions for one in each["accounting"] if one["count"] == "read"]
+    assert read == [3, 6]
+    assert get("accounting", after="\x00").status_code == 422
 
 
 def test_a_late_owner_is_in_grace_on_the_list_the_owners_and_the_page_of_its_partition(flights, get, monkeypatch):

@@ -172,6 +172,8 @@ GETS = {
     "ended": {},
     "ended/lately": {},
     "ended/lately?day": {"day": "true"},
+    "accounting": {},
+    "accounting?after": {"after": "k000002500"},
     "accounting/again": {},
     "accounting/again?after": {"after": "k000002500"},
     "audit": {},

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from argparse import Namespace
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
+from airflow_coordination.cli.context import CommandContext
+from airflow_coordination.cli.subcommands.metrics import metrics
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.dynamodb import DynamoDBStore, index_reads
 from airflow_coordination.stores.dynamodb import items as it
@@ -115,10 +117,10 @@ def test_to_be_sure_costs_one_reading_of_the_source_and_a_glance_none(
     assert (whole, max(counted)) == ([20], 3)
     whole.clear()
     counted.clear()
-    glances = parts_of(one.store).glances
-    assert glances is not None
-    assert glances.glance(SOURCE) == sure
+    assert one.looking.glance() == sure
     assert (whole, max(counted)) == ([], 3)
+    metrics(CommandContext(lambda: one.store), Namespace(source=None, partition_prefix=None, label=None))
+    assert max(whole) < 3, "Prometheus asks once a minute: of the registry and of sums, not of partitions"
 
 
 def test_a_parent_that_stands_as_releasing_stands_nowhere_afterwards(

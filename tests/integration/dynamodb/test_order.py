@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_coordination.protocol.writes import Create
+from airflow_coordination.protocol.writes import Action, Create
 from airflow_coordination.stores.dynamodb import DynamoDBStore
 from airflow_coordination.stores.dynamodb import items as it
 from airflow_coordination.stores.dynamodb.acquiring import PAGE
@@ -125,9 +125,15 @@ def test_an_index_that_shows_nothing_does_not_complete_a_source(
     with monkeypatch.context() as patch:
         blind(store, patch)
         seen = store.outlook(bench.source)
-        assert (seen.claimable, seen.assigned, seen.waiting, seen.completed) == (0, 0, 4, 1)
+        assert (seen.claimable, seen.assigned, seen.waiting, seen.parked, seen.completed) == (0, 0, 3, 1, 1)
     bench.complete(held)
     assert store.outlook(bench.source).parked == 1
+    bench.complete(bench.acquire("new"))
+    bench.act(Action.PARK, "closed")
+    with monkeypatch.context() as patch:
+        blind(store, patch)
+        seen = store.outlook(bench.source)
+        assert (seen.waiting, seen.parked, seen.completed) == (0, 2, 3), "nor where nothing moves any more"
 
 
 def test_renewed_leases_hide_no_hint(bench: Workbench, store: DynamoDBStore) -> None:

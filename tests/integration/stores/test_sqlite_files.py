@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from airflow_coordination.stores import open_store
+from airflow_coordination.stores.sql.sqlite import tighten
 from airflow_coordination.stores.sql.store import SqlStore
 from airflow_coordination.values.input_errors import SettingsError
 from tests.integration.stores.conftest import SOURCE, creation
@@ -117,3 +118,20 @@ def test_b5_a_symlink_in_the_queues_place_is_not_followed(tmp_path: Path) -> Non
         open_store(f"sqlite:///{tmp_path}/s.db").setup()
     with (tmp_path / "elsewhere").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def test_a_log_that_goes_while_it_is_looked_at_is_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last process that closes a store deletes it, beside others that open the store."""
+    file, log = tmp_path / "c.db", tmp_path / "c.db-wal"
+    file.touch(0o644)
+    log.touch(0o644)
+    look = Path.lstat
+
+    def gone(path: Path) -> os.stat_result:
+        if path == log:
+            log.unlink()
+        return look(path)
+
+    monkeypatch.setattr(Path, "lstat", gone)
+    tighten(file)
+    assert modes(file) == {"c.db": "0o600"}
