@@ -51,7 +51,9 @@ def _doubtful(row: PastTenure, partition: Partition, *, best_effort: bool) -> st
         return f"it began after its end: {row}"
     if not best_effort and (row.owner is None or row.acquired_at is None):
         return f"nobody knows who held it, and since when: {row}"
-    if partition.last_op == row.op and not _left(row, partition, best_effort=best_effort):
+    # A sweep that is applied twice ends two tenures under one operation: only the newest is what it was left by.
+    newest = row.fence.token == partition.token and partition.last_op == row.op
+    if newest and not _left(row, partition, best_effort=best_effort):
         return f"it was left with {partition.accounting_text}, the row says {row.accounting_text}"
     return ""
 
