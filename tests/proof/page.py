@@ -37,11 +37,12 @@ is a message that takes time and may meet a fault. One seed is one run: `python 
 --seed 17` shows it again. The DynamoDB store runs on an engine in the same process, which is compared with DynamoDB
 Local by random requests (`tests/integration/engines/test_simulated_engine.py`).
 
-On the way, seeds 3490, 25465, 59677, 63436, 66577, 79177 and 180983 were reported in memory, and each time the checker
-was at fault: it did not know of a message that the rules allow to come so late, or twice. It knows now (a test for
-each way is in `tests/unit/testing/test_history_check.py` or `tests/unit/stores/test_in_memory_history.py`), and
-the seeds were run again. The table is of the commit that was simulated last; `python -m tests.proof --only simulation:in_memory`
-goes on with it; until 2026-11-26 others made 101,367,400 operations under 11,661,255 faults, without a violation.
+On the way, seeds 3490, 25465, 59677, 63436, 66577, 79177 and 180983 were reported in memory, and each time the
+checker was at fault: it did not know of a message that the rules allow to come so late, or twice. It knows now (a
+test for each way is in `tests/unit/testing/test_history_check.py` or `tests/unit/stores/test_in_memory_history.py`),
+and the seeds were run again. The table is of the commit that was simulated last; `python -m tests.proof --only
+simulation:in_memory` goes on with it; until 2026-11-26 others made 101,367,400 operations under 11,661,255 faults,
+without a violation.
 """
 
 _PER_OPERATIONS, _PER_FAULTS = (
