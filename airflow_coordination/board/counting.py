@@ -18,7 +18,7 @@ from airflow_coordination.monitoring.counts import Counts, counted, told_apart
 from airflow_coordination.monitoring.needs import Need, needs_of, said_of, trouble_of
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.protocol.beside.key_ranges import KeyRanges
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore, glance, parts_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
 
@@ -84,9 +84,7 @@ def count(store: PartitionStore, source: str, rows: int = HELD + PARKED) -> Coun
     :raises CoordinationError: when the store does not answer.
     """
     began = monotonic()
-    counts, glances = store.counts(source), parts_of(store).glances
-    outlook = glances.glance(source) if glances else store.outlook(source)
-    now = store.now()
+    counts, outlook, now = store.counts(source), glance(store, source), store.now()
     words = counted(counts, outlook)
     held = owners(store, source, max(1, min(HELD, rows // 2 - 1))) if counts[PartitionStatus.ASSIGNED] else None
     words = told_apart(words, sum(each.expired for each in held.held) if held else 0)

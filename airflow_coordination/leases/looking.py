@@ -14,7 +14,7 @@ from airflow_coordination.protocol.metrics import gauged
 from airflow_coordination.protocol.pages import Keys, page_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, with_ring
-from airflow_coordination.protocol.port import Chunks, StoreParts
+from airflow_coordination.protocol.port import Chunks, StoreParts, glance
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.hints import encode_hint
@@ -32,11 +32,11 @@ class Looking:
     """What can be seen of a source without a lease: :class:`SourceCoordinator` ``.looking``.
 
     :param core: whose source.
-    :param has: what of its store is beside leases: the rows of ended tenures, sums, and looks that cost little.
+    :param has: what of its store is beside leases: the rows of ended tenures, and sums.
     """
 
     def __init__(self, core: Participant, has: StoreParts) -> None:
-        self._core, self._history, self._sums, self._glances = core, has.history, has.sums, has.glances
+        self._core, self._history, self._sums = core, has.history, has.sums
         self.chunks = ChunkBook(core, has.chunks)
         self.ended = EndedBook(core, has.ended)
 
@@ -169,7 +169,7 @@ class Looking:
 
     def glance(self) -> Outlook:
         """Return the same, perhaps a moment late where to be sure that nothing moves is dear: decide nothing by it."""
-        return self._gauged(self._core.store.outlook if self._glances is None else self._glances.glance)
+        return self._gauged(partial(glance, self._core.store))
 
     def _gauged(self, look: Callable[[str], Outlook]) -> Outlook:
         found = self._core.settler.repeat("look ahead", lambda: look(self._core.source_id))

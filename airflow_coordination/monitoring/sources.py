@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_coordination.leases.creation import dags_of
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore, glance
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.names import split_source
 from airflow_coordination.values.status import PartitionStatus
@@ -48,13 +48,11 @@ def sources(store: PartitionStore, only: Collection[str] | None = None) -> Itera
 
     :param only: stored source identifiers; ``None`` = all.
     """
-    glances = parts_of(store).glances
-    look = store.outlook if glances is None else glances.glance
     for identifier, facts in store.sources():
         if only is None or identifier in only:
             yield SourceSummary(
                 identifier=identifier,
                 dags=tuple(sorted(dags_of(facts))),
                 counts=store.counts(identifier),
-                outlook=look(identifier),
+                outlook=glance(store, identifier),
             )

@@ -493,6 +493,12 @@ def parts_of(store: PartitionStore) -> StoreParts:
     return StoreParts() if said is None else said()
 
 
+def glance(store: PartitionStore, source: str) -> Outlook:
+    """Return what can still happen in it, perhaps a moment late where to be sure is dear. Decide nothing by it."""
+    glances = parts_of(store).glances
+    return store.outlook(source) if glances is None else glances.glance(source)
+
+
 def originals_may_go(store: PartitionStore) -> bool:
     """Return whether code that knows no overlays is kept out, so that what they cover may be deleted at any moment."""
     enabling = parts_of(store).enabling
