@@ -16,7 +16,7 @@ import gzip
 import logging
 import zlib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Final
 
@@ -128,14 +128,35 @@ def _written(directory: str, kept: Kept, needed: Mapping[str, Met], *, whole: bo
     there = contents_of([kept])
     new = {digest: content for digest, content in _contents(needed, there) if content is not None}
     useful = {digest: content for digest, content in there.items() if digest in needed} if whole else there
-    files = len(kept) + bool(new)
-    if 2 * len(useful) < len(there) or files > MOST_FILES + (len(there) + len(new)) // TOGETHER:
-        names = put(directory, (useful | new).values(), _SUFFIX)
-        for name in kept.keys() - names:
-            delete_file(join(directory, name))
-        return Indexed(directory, len(useful) + len(new), len(new), len(names))
-    names = kept.keys() | put(directory, new.values(), _SUFFIX)
-    return Indexed(directory, len(there) + len(new), len(new), len(names))
+    names, lines = keep(directory, kept.keys(), there, useful, new, _SUFFIX)
+    return Indexed(directory, lines, len(new), len(names))
+
+
+def keep(
+    directory: str,
+    files: Set[str],
+    there: Mapping[str, bytes],
+    useful: Mapping[str, bytes],
+    new: Mapping[str, bytes],
+    suffix: str,
+) -> tuple[Set[str], int]:
+    """Add a file with new lines; where half of the others are useful no more, or in many files, write all anew.
+
+    :param files: the names of those that are there.
+    :param there: the lines in them, each under what it is about.
+    :param useful: those of them that are needed.
+    :param new: lines that are not there yet.
+    :param suffix: of the files' names.
+    :return: the names of the files, and how many lines are in them.
+    :raises OutputError: when one cannot be written or deleted.
+    """
+    many = len(files) + bool(new) > MOST_FILES + (len(there) + len(new)) // TOGETHER
+    if not many and 2 * len(useful) >= len(there):
+        return files | put(directory, new.values(), suffix), len(there) + len(new)
+    names = put(directory, [*useful.values(), *new.values()], suffix)
+    for name in files - names:
+        delete_file(join(directory, name))
+    return names, len(useful) + len(new)
 
 
 def _contents(needed: Mapping[str, Met], there: Mapping[str, bytes]) -> Iterator[tuple[str, bytes | None]]:

@@ -17,11 +17,11 @@ import logging
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from airflow_coordination.outputs.index import MOST_FILES, TOGETHER, Met, put, texts_in
+from airflow_coordination.outputs.index import Met, keep, texts_in
 from airflow_coordination.outputs.layout import index_directory, output_root_of, values_in
 from airflow_coordination.outputs.leaving_out.extremes import Extremes, read_extremes
 from airflow_coordination.outputs.manifests import DataFile, Manifest
-from airflow_coordination.systems.objects.storage import OutputError, delete_file, join, side_by_side
+from airflow_coordination.systems.objects.storage import OutputError, join, side_by_side
 
 log = logging.getLogger(__name__)
 SUFFIX: Final = ".values.gz"
@@ -63,13 +63,7 @@ def _write(directory: str, needed: Mapping[str, Manifest], *, whole: bool) -> No
     missing = [(digest, each) for digest, each in typed if digest not in there]
     new = dict(zip((digest for digest, _ in missing), _lines(missing), strict=True))
     useful = {digest: line for digest, line in there.items() if digest in needed} if whole else there
-    many = len(kept) + bool(new) > MOST_FILES + (len(there) + len(new)) // TOGETHER
-    if many or 2 * len(useful) < len(there):
-        names = put(directory, [*useful.values(), *new.values()], SUFFIX)
-        for name in kept.keys() - names:
-            delete_file(join(directory, name))
-    else:
-        put(directory, list(new.values()), SUFFIX)
+    keep(directory, kept.keys(), there, useful, new, SUFFIX)
 
 
 def _lines(manifests: Sequence[tuple[str, Manifest]]) -> list[bytes]:

@@ -14,7 +14,7 @@ import pytest
 
 from airflow_coordination.leases import InvalidInputError
 from airflow_coordination.outputs import index_outputs, published_manifests
-from airflow_coordination.outputs.index import LEAST
+from airflow_coordination.outputs.index import LEAST, put
 from airflow_coordination.outputs.leaving_out import choosing, kept
 from airflow_coordination.outputs.leaving_out.choosing import chosen
 from airflow_coordination.outputs.leaving_out.conditions import Condition
@@ -162,7 +162,7 @@ def rewritten(file: Path, change: Any) -> None:
     """Put other lines into a file of values, under the name that they then have."""
     lines = [change(json.loads(line)) for line in gzip.decompress(file.read_bytes()).splitlines()]
     file.unlink()
-    kept.put(str(file.parent), [json.dumps(line).encode() for line in lines], kept.SUFFIX)
+    put(str(file.parent), [json.dumps(line).encode() for line in lines], kept.SUFFIX)
 
 
 def test_values_of_another_manifest_are_never_believed(data: Data) -> None:
