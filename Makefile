@@ -173,14 +173,14 @@ bench: .venv/ready .work/peers/ready ## Measure us beside our peers and write do
 	@touch $@
 
 .PHONY: lint
-lint: .venv/ready .work/javascript/ready ## Style, types (the page's modules, too), the walls between the rooms, what is pinned and needs no engine, and the site's navigation
+lint: .venv/ready .work/javascript/ready ## Style, types (the page's modules, too), the walls between the rooms, how large files are, what is pinned and needs no engine, and the site's navigation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/node .work/javascript/node_modules/typescript/bin/tsc -p tests/javascript
 	$(BIN)/python scripts/accept.py --check
-	$(BIN)/python -m pytest -q --no-header tests/site/test_nav.py
+	$(BIN)/python -m pytest -q --no-header tests/site/test_nav.py tests/house/test_imports.py
 
 .PHONY: accept
 accept: dynamodb-local ## Write everything that is pinned (what is sent, the API's document, pages made from the code), and show what differs

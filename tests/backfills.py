@@ -11,7 +11,8 @@ from typing import Any
 
 from airflow_coordination.leases import Lease, SourceCoordinator
 from airflow_coordination.outputs import published_manifests
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.blocks import Block, Mode
 from tests.upkeep import DATASET, SOURCE, Dataset, lines

@@ -18,7 +18,8 @@ from airflow_coordination.monitoring.counts import Counts, counted, told_apart
 from airflow_coordination.monitoring.needs import Need, needs_of, said_of, trouble_of
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.protocol.beside.key_ranges import KeyRanges
-from airflow_coordination.protocol.port import PartitionStore, glance, parts_of
+from airflow_coordination.protocol.beside.parts import glance, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.status import PartitionStatus
 

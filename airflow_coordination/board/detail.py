@@ -27,7 +27,8 @@ from airflow_coordination.monitoring.progress import Progress
 from airflow_coordination.monitoring.summaries import ErrorGroup, grouped
 from airflow_coordination.monitoring.throughput import Lately, lately
 from airflow_coordination.protocol import remedies
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.names import compose_source, split_source
 from airflow_coordination.values.status import PartitionStatus

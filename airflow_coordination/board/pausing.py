@@ -15,8 +15,9 @@ from airflow_coordination.board.visibility import VisibleSource, coordinator_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.counts import foreseen
 from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.errors import OutcomeUnknownError, PartitionUpdateError
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError

@@ -60,8 +60,9 @@ from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.key_ranges import LOOKED_AT, KeyRange
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.accounting import of_partitions
 from airflow_coordination.values.names import UPKEEP, check_key, split_source
 from airflow_coordination.values.settings import Settings

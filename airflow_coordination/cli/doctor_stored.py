@@ -20,9 +20,10 @@ from airflow_coordination.outputs.published import (
     walks,
 )
 from airflow_coordination.planning.view.showing import may_show
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.stores.diagnostics import Finding, Verdict
 from airflow_coordination.systems.objects.storage import OutputError

@@ -8,8 +8,8 @@ from urllib.parse import quote, urlencode
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.fence import Owner
 
 NEWEST: Final = 1_000

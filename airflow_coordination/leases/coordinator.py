@@ -26,10 +26,11 @@ from airflow_coordination.leases.viewing.branches import BranchRules
 from airflow_coordination.leases.viewing.documents import SourceDocuments
 from airflow_coordination.leases.workers import Workers
 from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.metrics import Metric, Metrics
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Answer, Created, Swept
 from airflow_coordination.protocol.writes import End, Sweep
 from airflow_coordination.values.accounting import Accounting, AddedUp
@@ -64,8 +65,7 @@ class SourceCoordinator:
     :param ownership_timeout: how long a lease lasts without renewal; default 10 minutes (Data Prepper).
     :param max_closed_count: this many closes complete a partition; ``None`` = no limit.
     :param max_failures: this many failures in a row park a partition.
-    :param max_lost_leases: this many leases lost in a row, without an ending, park a partition; it travels with each
-        lease, so that whoever sweeps judges by it.
+    :param max_lost_leases: this many leases lost in a row park a partition; it travels with each, for whoever sweeps.
     :param settings: all timers and limits at once; the four above replace its own where given.
     :param metrics: where the seed's metrics go; in memory by default.
     :raises InvalidInputError: naming the argument, when one cannot be used.

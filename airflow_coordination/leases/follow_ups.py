@@ -13,9 +13,9 @@ from typing import Final
 
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import MAX_WHY_CHARACTERS
+from airflow_coordination.protocol.beside.parts import FollowUps as Notes
 from airflow_coordination.protocol.follow_up import FollowUp, Forget, check_text
 from airflow_coordination.protocol.metrics import Metric
-from airflow_coordination.protocol.port import FollowUps as Notes
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import check_key, check_said, storable
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Final
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.viewing.ended import EndedBook
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.parts import Chunks, StoreParts, glance
 from airflow_coordination.protocol.metrics import gauged
 from airflow_coordination.protocol.pages import Keys, page_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure, with_ring
-from airflow_coordination.protocol.port import Chunks, StoreParts, glance
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.accounting import AddedUp, of_partitions
 from airflow_coordination.values.hints import encode_hint

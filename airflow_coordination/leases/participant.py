@@ -11,8 +11,9 @@ from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.leases.tenures import Tenures
 from airflow_coordination.leases.viewing.branches import BranchRules
+from airflow_coordination.protocol.beside.parts import FusedSteps
 from airflow_coordination.protocol.metrics import CountingMetrics, Gauge, Metric, Metrics, WorkGauge, full_name
-from airflow_coordination.protocol.port import FusedSteps, PartitionStore
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.errors import PartitionNotFoundError, PartitionNotOwnedError, StoreThrottledError
 from airflow_coordination.values.fence import Owner
 from airflow_coordination.values.input_errors import CoordinationError

@@ -11,10 +11,10 @@ from typing import Any, Final
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.viewing.documents import SourceDocuments
 from airflow_coordination.planning.view.changing import check_not_hidden
+from airflow_coordination.protocol.beside.parts import FollowUps, HeadIntervals, Pauses, parts_of
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, OF_THE_SOURCE, Pause
-from airflow_coordination.protocol.port import FollowUps, HeadIntervals, Pauses, parts_of
 from airflow_coordination.protocol.remedies import WHY, about, quoted, shell_of, typed
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event

@@ -13,9 +13,10 @@ from typing import Final
 
 from airflow_coordination.monitoring.deeds import Deed
 from airflow_coordination.monitoring.states import word_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.values.status import Outcome
 

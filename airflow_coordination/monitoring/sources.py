@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from airflow_coordination.leases.creation import dags_of
-from airflow_coordination.protocol.port import PartitionStore, glance
+from airflow_coordination.protocol.beside.parts import glance
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.names import split_source
 from airflow_coordination.values.status import PartitionStatus

@@ -10,8 +10,8 @@ from typing import Final
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import span
 from airflow_coordination.monitoring.progress import Rate, rate_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.status import PartitionStatus
 
 ROWS: Final = 2_000

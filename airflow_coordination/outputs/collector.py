@@ -33,9 +33,10 @@ from airflow_coordination.outputs.layout import (
 from airflow_coordination.outputs.lists.group_names import GroupNames
 from airflow_coordination.outputs.lists.long_notes import orphaned
 from airflow_coordination.outputs.published import source_identifier
+from airflow_coordination.protocol.beside.parts import originals_may_go
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore, originals_may_go
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.side_writes import retracted
 from airflow_coordination.systems.objects.s3 import Upload

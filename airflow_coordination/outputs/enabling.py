@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from airflow_coordination.outputs.heads.showing import read_view
+from airflow_coordination.protocol.beside.parts import Enabling, parts_of
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.port import Enabling, PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.remedies import of_store, shell_of
 from airflow_coordination.values.input_errors import InvalidKeyError, SettingsError, shown
 from airflow_coordination.values.names import UPKEEP, check_upkeep, split_dataset, split_source

@@ -3,8 +3,9 @@
 Here are the names that the author of a store needs (docs/how-to/own-store.md).
 """
 
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore, StoreParts
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import (
     Answer,
     Created,

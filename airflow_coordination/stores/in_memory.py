@@ -17,12 +17,13 @@ from airflow_coordination.protocol import steps
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTotals, added_up
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.beside.key_ranges import KeyRanges
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.hierarchy import unfinished
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import AUDITED, StoreParts
+from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import ACQUIRE, RECLAIM, RULES

@@ -10,11 +10,12 @@ from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, ChunkTota
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
 from airflow_coordination.protocol.beside.ended_sums import EndedSums, EndedTenure
 from airflow_coordination.protocol.beside.key_ranges import KeyRanges
+from airflow_coordination.protocol.beside.parts import StoreParts, parts_of
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import AUDITED, PartitionStore, StoreParts, parts_of
+from airflow_coordination.protocol.port import AUDITED, PartitionStore
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, HeadRecord, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (
@@ -37,7 +38,7 @@ T = TypeVar("T")
 
 
 def there(part: T | None) -> T:
-    """Return a part that a store must have: nobody asks for what :func:`~.port.parts_of` does not name."""
+    """Return a part that a store must have: nobody asks for what :func:`~.parts.parts_of` does not name."""
     assert part is not None, "this store lacks the part"
     return part
 

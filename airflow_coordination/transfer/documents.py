@@ -20,7 +20,7 @@ from airflow_coordination.protocol.beside.documents import (
     Document,
     Looked,
 )
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.transfer.lines import Heading
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import MERGED, everybody

@@ -13,8 +13,8 @@ from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import registered
 from airflow_coordination.leases.moving import Life
 from airflow_coordination.protocol.beside.documents import Document
+from airflow_coordination.protocol.beside.parts import originals_may_go
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.port import originals_may_go
 from airflow_coordination.protocol.remedies import typed
 from airflow_coordination.transfer.documents import documents_of
 from airflow_coordination.transfer.lines import (

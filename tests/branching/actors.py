@@ -26,9 +26,9 @@ from airflow_coordination.outputs.published import published_manifests, source_i
 from airflow_coordination.planning.periods import Period
 from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.protocol.beside.documents import Document
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.history import RecordedCoordinator

@@ -12,7 +12,7 @@ from typing import Final
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.forwarding import there
 from airflow_coordination.testing.history import FileLog, Kind, Model, Told, read_logs

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Final
 
 from airflow_coordination.protocol.beside.documents import Document
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.testing.forwarding import there
 from airflow_coordination.testing.history import Kind, Model, Told
 from airflow_coordination.testing.history.check import (

@@ -15,7 +15,7 @@ from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.view import BY_RULES, BranchState
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.values.blocks import Block
 from tests.browser.conftest import CHROMIUM, keep, remembered
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Locator, Page, expect
 
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.beside.ended_sums import LATE, SLOT, EndedSums, slot_of
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from tests.browser.conftest import CHROMIUM, keep, remembered
 
 pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs Debian's chromium")]

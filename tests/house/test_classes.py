@@ -9,30 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from airflow_coordination.protocol import port
+from airflow_coordination.protocol.beside import parts
 from tests.house.tree import PACKAGE, ROOT
 
 BASES = 3
 """The most classes of ours that a class may have above itself; errors, whose tree is their meaning, any number."""
 PARTS = (
-    port.FusedSteps,
-    port.Pauses,
-    port.History,
-    port.FollowUps,
-    port.Sums,
-    port.Ranges,
-    port.Glances,
-    port.Enabling,
-    port.Chunks,
-    port.HeadIntervals,
-    port.Documents,
-    port.Branches,
-    port.Ended,
+    parts.FusedSteps,
+    parts.Pauses,
+    parts.History,
+    parts.FollowUps,
+    parts.Sums,
+    parts.Ranges,
+    parts.Glances,
+    parts.Enabling,
+    parts.Chunks,
+    parts.HeadIntervals,
+    parts.Documents,
+    parts.Branches,
+    parts.Ended,
 )
 QUESTIONS = {"hasattr": 2, "getattr": 3}
 """What asks whether something is there, and with how many arguments."""
 ALLOWED = {
-    ("airflow_coordination/protocol/port.py", "parts"),
+    ("airflow_coordination/protocol/beside/parts.py", "parts"),
     ("airflow_coordination/stores/opening.py", "acquire_next"),
     ("airflow_coordination/protocol/remedies.py", ""),
 }
@@ -44,7 +44,7 @@ def names_of(protocol: type) -> set[str]:
     return {name for name in {*vars(protocol), *protocol.__annotations__} if not name.startswith("_")}
 
 
-OF_PARTS = {"parts", *(each.name for each in fields(port.StoreParts)), *(n for each in PARTS for n in names_of(each))}
+OF_PARTS = {"parts", *(each.name for each in fields(parts.StoreParts)), *(n for each in PARTS for n in names_of(each))}
 
 
 def above(classes: dict[str, list[str]], name: str) -> set[str]:
@@ -121,7 +121,7 @@ def test_the_walk_finds_questions(text: str, names: list[str]) -> None:
 
 def test_the_port_is_what_leases_need() -> None:
     """Each name is in one protocol, and a store from elsewhere writes the first one only."""
-    names = [names_of(each) for each in (port.PartitionStore, *PARTS)]
+    names = [names_of(each) for each in (parts.PartitionStore, *PARTS)]
     assert [len(each) for each in names] == [28, 1, 4, 1, 3, 1, 2, 1, 4, 4, 1, 6, 2, 4]
     assert len(set().union(*names)) == 62
-    assert len(fields(port.StoreParts)) == len(PARTS)
+    assert len(fields(parts.StoreParts)) == len(PARTS)

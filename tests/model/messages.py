@@ -10,8 +10,9 @@ from airflow_coordination.leases.confirm import Settler
 from airflow_coordination.leases.lease import Lease
 from airflow_coordination.leases.outcomes import CloseRequest, CompleteRequest
 from airflow_coordination.leases.tenures import Tenures
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import (
     AcquireHinted,

@@ -15,10 +15,11 @@ from typing import Any, ClassVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.follow_up import of_parked, promised
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, FusedAnswer, Outlook
 from airflow_coordination.protocol.transitions import TRANSITIONS, Event, State

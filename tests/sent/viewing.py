@@ -6,7 +6,7 @@ from typing import Any
 
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol.beside.documents import VIEW, BranchCounts
-from airflow_coordination.protocol.port import Branches, parts_of
+from airflow_coordination.protocol.beside.parts import Branches, parts_of
 from airflow_coordination.protocol.writes import Act, Action, Create, NewPartition
 from airflow_coordination.testing.forwarding import there
 from airflow_coordination.values.blocks import Block

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 from unittest.mock import patch
 
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests
 from airflow_coordination.stores.dynamodb.steps import ASKED_AGAIN

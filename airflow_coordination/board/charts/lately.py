@@ -21,7 +21,8 @@ from airflow_coordination.board.stores import StoreDoesNotAnswerError, connectio
 from airflow_coordination.board.visibility import visible_sources
 from airflow_coordination.monitoring.ended import EndedDay, continued, ended_lately, pace
 from airflow_coordination.protocol.beside.ended_sums import MOST_SLOTS, SLOT, EndedSums, slot_of
-from airflow_coordination.protocol.port import Ended, PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import Ended, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.names import UPKEEP, split_source
 
 SLOTS: Final = 36

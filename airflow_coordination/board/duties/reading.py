@@ -37,7 +37,8 @@ from airflow_coordination.outputs.copies.locations import sites_of
 from airflow_coordination.planning.duties.configuration import KEYS, DynamicConfig
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import ABSENT, LOCATIONS, LOST_LOCATIONS
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import DUTIES, everybody, identifier_of, storable
 

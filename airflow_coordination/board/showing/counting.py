@@ -8,7 +8,8 @@ from typing import Final
 
 from airflow_coordination.board.counting import LIFE, SHARE
 from airflow_coordination.protocol.beside.documents import BranchCounts
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 
 MANY: Final = 1_000
 """Partitions of a branch from which on its counts are kept for a while."""

@@ -20,7 +20,8 @@ from airflow_coordination.planning.unused.deleting import BUFFER, RETAIN
 from airflow_coordination.planning.view.view import Branch, BranchState, Hidden, View
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import ABSENT, BranchCounts
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.names import check_key
 

@@ -32,9 +32,9 @@ from airflow_coordination.monitoring.throughput import Lately, lately
 from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.outputs.published import published_accounting
 from airflow_coordination.planning.view.showing import dataset_of, of_dataset, unseen
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.remedies import quoted
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.accounting import AddedUp, of_partitions

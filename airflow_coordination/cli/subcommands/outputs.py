@@ -16,7 +16,7 @@ from airflow_coordination.outputs.enabling import check_names, enabling_of
 from airflow_coordination.outputs.index import LEAST
 from airflow_coordination.outputs.overlays import merged_source, with_merged
 from airflow_coordination.outputs.published import index_outputs
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.remedies import of_store, shell_of
 from airflow_coordination.values.names import agreed_prefix, split_source
 

@@ -7,16 +7,16 @@ from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.enabling import check_branches_enabled
-from airflow_coordination.protocol import port
+from airflow_coordination.protocol.beside import parts
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import identifier_of
 
 _PAGE: Final = 1_000
 
 
-def branches_of(coordinator: SourceCoordinator) -> port.Branches:
+def branches_of(coordinator: SourceCoordinator) -> parts.Branches:
     """Return the part of a store that knows which partitions run in a branch.
 
     :raises SettingsError: when it has none.

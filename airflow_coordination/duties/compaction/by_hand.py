@@ -17,8 +17,8 @@ from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.outputs.published import follow, starts_of
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
 from airflow_coordination.planning.compaction.groups import GroupWork
+from airflow_coordination.protocol.beside.parts import originals_may_go
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import originals_may_go
 from airflow_coordination.systems.objects.storage import OutputError, join, list_files
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError, shown

@@ -21,8 +21,8 @@ from airflow_coordination.leases.lease import Lease
 from airflow_coordination.outputs.overlays import check_mergeable, merged_source
 from airflow_coordination.planning.compaction.configuration import CompactionConfig, by_dataset
 from airflow_coordination.planning.compaction.slots import CompactionSlots
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.in_bulk import unsearched
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown

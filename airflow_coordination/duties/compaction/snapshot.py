@@ -18,8 +18,8 @@ from airflow_coordination.outputs.membership import locks
 from airflow_coordination.outputs.overlays import Overlays
 from airflow_coordination.outputs.published import read_overlays
 from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.in_bulk import unsearched
 from airflow_coordination.values.names import identifier_of

@@ -33,9 +33,9 @@ from airflow_coordination.planning.unused.emptying import Unseen, is_purged, las
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.showing import branch_of, by_dataset, dataset_of
 from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, Hidden, View
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.errors import PartitionUpdateError

@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Protocol, TypeVar
 
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.follow_up import FORGET
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, Pause
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.remedies import AIRFLOW, Shell, shell_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.writes import Action

@@ -15,9 +15,10 @@ from airflow_coordination.planning.unused.emptying import is_purged
 from airflow_coordination.planning.view.showing import branch_of, newest, of_dataset
 from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, View
 from airflow_coordination.protocol.beside.documents import VIEW
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.side_writes import adds, by_dataset

@@ -10,7 +10,7 @@ from typing import Final
 
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.planning.view.view import EMPTY, View
-from airflow_coordination.protocol import port
+from airflow_coordination.protocol.beside import parts
 from airflow_coordination.protocol.beside.documents import (
     ABSENT,
     MAX_DOCUMENT_BYTES,
@@ -41,11 +41,11 @@ class SourceDocuments:
     :param kept: where the store keeps documents, if it does.
     """
 
-    def __init__(self, core: Participant, kept: port.Documents | None) -> None:
+    def __init__(self, core: Participant, kept: parts.Documents | None) -> None:
         self._core, self._kept = core, kept
 
     @property
-    def _documents(self) -> port.Documents:
+    def _documents(self) -> parts.Documents:
         if self._kept is None:
             problem, remedy = "comes from elsewhere and keeps no documents", "Use another store"
             raise SettingsError("store", self._core.store.description, problem, remedy)

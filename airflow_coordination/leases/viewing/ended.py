@@ -17,7 +17,7 @@ from airflow_coordination.protocol.beside.ended_sums import (
     beginning,
     next_portion,
 )
-from airflow_coordination.protocol.port import Ended
+from airflow_coordination.protocol.beside.parts import Ended
 from airflow_coordination.values.names import check_limit
 
 if TYPE_CHECKING:

@@ -19,7 +19,8 @@ from airflow_coordination.outputs.layout import ATTEMPTS
 from airflow_coordination.planning.rules.rule import DEFAULT_TIER
 from airflow_coordination.planning.sizes import parse_size
 from airflow_coordination.protocol.beside.documents import ABSENT, LOCATIONS, Document, Looked, said_in
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.systems.objects.storage import (
     OutputError,
     is_there,

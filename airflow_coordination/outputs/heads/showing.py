@@ -11,7 +11,8 @@ from airflow_coordination.planning.view.showing import as_if_published, hiding, 
 from airflow_coordination.planning.view.slices import Coverage, coverage
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.beside.documents import ABSENT, VIEW, Document
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import OutputError
 

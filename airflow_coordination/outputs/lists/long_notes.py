@@ -9,9 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from airflow_coordination.outputs.layout import Marker, Standing, partition_directory
+from airflow_coordination.protocol.beside.parts import FollowUps, parts_of
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import FollowUps, PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.systems.objects.storage import StoredFile, join, list_files
 from airflow_coordination.values.fence import Fence
 

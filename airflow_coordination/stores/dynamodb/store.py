@@ -11,9 +11,9 @@ from typing import Any, Final
 from boto3.dynamodb.conditions import Key
 
 from airflow_coordination.protocol.beside.documents import BranchCounts, Document, Looked, SetDocument
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import Pause
-from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.protocol.refreshing import Refresh
 from airflow_coordination.protocol.results import Answer, Created, Outlook, PauseAnswer, Swept
 from airflow_coordination.protocol.writes import (

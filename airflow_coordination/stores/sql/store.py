@@ -15,9 +15,9 @@ from airflow_coordination.leases.supply import without_repeats
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums, in_order
 from airflow_coordination.protocol.beside.documents import SetDocument
 from airflow_coordination.protocol.beside.ended_sums import EndedSums
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.protocol.follow_up import FollowUp, Forget
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import StoreParts
 from airflow_coordination.protocol.refreshing import Outdated, Refresh
 from airflow_coordination.protocol.results import Answer, Created, FusedAnswer, PauseAnswer, Swept
 from airflow_coordination.protocol.rules import waited_for

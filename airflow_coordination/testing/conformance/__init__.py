@@ -12,7 +12,7 @@ function that returns a new, empty store whose clock is the one it is given. pyt
             return lambda clock: MyStore(tmp_path / "store", clock=clock)
 
 The kit sets the store up, and closes it after each test. Time moves only through the clock, so nothing
-waits. What a store has not (:func:`~.port.parts_of`) is not tested: its tests are skipped. Up to
+waits. What a store has not (:func:`~.parts.parts_of`) is not tested: its tests are skipped. Up to
 sixteen threads share the store in some tests; ``writers = 1`` in the test class skips these.
 """
 

@@ -6,8 +6,8 @@ from dataclasses import fields, replace
 
 import pytest
 
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.coordinator_cases import Coordinators, acquired
 from airflow_coordination.testing.conformance.endings import ENDINGS

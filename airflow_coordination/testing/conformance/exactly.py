@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.follow_up import FollowUp
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import Answer
 from airflow_coordination.protocol.writes import AcquireHinted, AcquireNext, Action, Tenancy
 from airflow_coordination.testing.conformance.fixtures import MINUTE, TIMEOUT, Workbench, block, owner

@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 import pytest
 
-from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
-from airflow_coordination.protocol.port import (
+from airflow_coordination.protocol.beside.parts import (
     Branches,
     Chunks,
     Documents,
@@ -20,11 +19,12 @@ from airflow_coordination.protocol.port import (
     FollowUps,
     FusedSteps,
     History,
-    PartitionStore,
     Pauses,
     Ranges,
     parts_of,
 )
+from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Answer, Created, HeadRecord, Swept
 from airflow_coordination.protocol.writes import (
     KEEP,

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import parts_of
 from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.protocol.writes import AcquireNext, Action, SetInterval
 from airflow_coordination.testing.conformance.endings import ENDINGS

@@ -10,8 +10,9 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import PartitionIdentifier
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.conformance.coordinator_cases import Coordinators, acquired
 from airflow_coordination.testing.conformance.fixtures import TIMEOUT, Workbench, block, head, owner

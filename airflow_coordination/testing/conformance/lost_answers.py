@@ -15,8 +15,9 @@ import pytest
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.protocol.beside.parts import FusedSteps, parts_of
 from airflow_coordination.protocol.partition import Checkpoint, Partition
-from airflow_coordination.protocol.port import FusedSteps, PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Answer, Swept
 from airflow_coordination.protocol.writes import AcquireNext, Action
 from airflow_coordination.testing.clock import FakeClock

@@ -10,8 +10,9 @@ from typing import Any
 
 from airflow_coordination.leases.confirm import FORGOTTEN
 from airflow_coordination.protocol.beside.documents import Document
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.metrics import Metric
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.forwarding import there
 from airflow_coordination.testing.history.linearizability import Stuck, Undecided, explain
 from airflow_coordination.testing.history.model import Model

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.forwarding import there
 from airflow_coordination.values import accounting
 from airflow_coordination.values.fence import Ending

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_coordination.board import counting, reading
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
 from tests.integration.board.conftest import OPEN_DAG, TEAM_DAG
 
 

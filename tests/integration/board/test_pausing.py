@@ -6,7 +6,7 @@ import pytest
 
 from airflow_coordination.board import acting
 from airflow_coordination.leases.people import Pausing
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from tests.integration.board.conftest import OURS
 

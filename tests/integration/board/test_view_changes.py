@@ -20,7 +20,7 @@ from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.view import BranchState
 from airflow_coordination.protocol.beside.chunk_sums import ChunkSums
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.testing.forwarding import ForwardingStore
 from airflow_coordination.values.errors import OutcomeUnknownError, StoreUnavailableError
 from tests.integration.board.conftest import OURS, TEAM_DAG

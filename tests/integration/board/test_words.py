@@ -8,7 +8,7 @@ from airflow_coordination.board import counting
 from airflow_coordination.board.models import Wanted
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.monitoring.states import STATES, WORDS
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.sql.statements import ranges
 from airflow_coordination.testing.clock import FakeClock

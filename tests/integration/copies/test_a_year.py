@@ -21,7 +21,7 @@ from airflow_coordination.duties.compaction.configured import set_compaction
 from airflow_coordination.duties.groups.registry import configured, resolved
 from airflow_coordination.duties.groups.running import Group, GroupRun, GroupRunner
 from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.testing.clock import FakeClock

@@ -14,7 +14,7 @@ import pytest
 
 from airflow_coordination.leases import Block, SettingsError, SourceCoordinator
 from airflow_coordination.outputs import published_accounting
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.stores.dynamodb import DynamoDBStore, items, keys
 from airflow_coordination.stores.dynamodb.setup.examination import examine
 from airflow_coordination.stores.dynamodb.setup.iam import Role

@@ -12,7 +12,8 @@ import pytest
 
 from airflow_coordination.leases import Block, InvalidKeyError, Owner, Reason, SourceCoordinator
 from airflow_coordination.leases.explaining.facts import HELD, MOST_HEADS, PLACES
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.stores.sql.store import SqlStore

@@ -11,7 +11,8 @@ from airflow_coordination.leases import Owner, PartitionStatus, SourceCoordinato
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.progress import Pace
 from airflow_coordination.monitoring.sources import sources
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.names import compose_source

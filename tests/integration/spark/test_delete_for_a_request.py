@@ -18,7 +18,8 @@ from airflow_coordination.cli.standalone import main
 from airflow_coordination.compaction import CompactionConfig
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.planning.view import changing
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.spark import Complete, drain
 from airflow_coordination.values.times import Randomness

@@ -14,7 +14,8 @@ from airflow_coordination.duties.groups.running import GroupRunner
 from airflow_coordination.duties.retention.hiding import hide
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store
 from benchmarks.compaction.planning import FILL
 from tests.engines.postgres import fresh_database

@@ -21,7 +21,8 @@ from airflow_coordination.outputs.heads.showing import read_view, shown_pages
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.showing import as_if_published
 from airflow_coordination.protocol.beside.documents import VIEW
-from airflow_coordination.protocol.port import PartitionStore, StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Create, NewPartition
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore, requests

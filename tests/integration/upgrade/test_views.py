@@ -13,8 +13,9 @@ from sqlalchemy.engine import make_url
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
 from airflow_coordination.planning.view.view import EMPTY
 from airflow_coordination.protocol.beside.documents import VIEW, BranchCounts
+from airflow_coordination.protocol.beside.parts import Branches, Enabling, parts_of
 from airflow_coordination.protocol.pages import every_head
-from airflow_coordination.protocol.port import Branches, Enabling, PartitionStore, parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.forwarding import there

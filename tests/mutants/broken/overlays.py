@@ -187,7 +187,7 @@ MUTANTS = (
     ),
     Mutant(
         "originals go before a person has said so",
-        "protocol.port",
+        "protocol.beside.parts",
         "    return enabling is not None and enabling.outputs_enabled()\n",
         "    return enabling is not None\n",
         "S16: code that knows no overlays finds nothing where it reads",

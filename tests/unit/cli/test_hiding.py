@@ -11,7 +11,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.heads.showing import read_view, shown_pages
 from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.stores import open_store
 from tests.unit.cli.on_a_store import cli_on, publish

@@ -12,7 +12,7 @@ from airflow_coordination.leases import Block, InvalidKeyError, SettingsError, S
 from airflow_coordination.outputs import published_manifests
 from airflow_coordination.outputs.enabling import check_names
 from airflow_coordination.planning.view import changing
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.spark import read_completed
 from airflow_coordination.stores import open_store

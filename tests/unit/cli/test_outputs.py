@@ -13,7 +13,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs import index
 from airflow_coordination.outputs.enabling import enabling_of
 from airflow_coordination.outputs.overlays import merged_source
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import THROUGH_OVERLAYS
 from airflow_coordination.stores.sql.store import SqlStore

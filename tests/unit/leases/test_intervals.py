@@ -17,7 +17,7 @@ from airflow_coordination.leases import (
 )
 from airflow_coordination.leases.outcomes import Close, Complete
 from airflow_coordination.planning.intervals import Interval, parse_interval
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.stores import open_store
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore

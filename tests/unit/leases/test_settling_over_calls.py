@@ -19,7 +19,7 @@ from airflow_coordination.leases import (
     SourceCoordinator,
     StoreUnavailableError,
 )
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.crash import Fault, FaultyStore

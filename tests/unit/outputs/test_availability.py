@@ -9,7 +9,7 @@ from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.outputs.availability import Availability, availability, check_percent
 from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.writes import Act, Action
 from tests.unit.cli.on_a_store import publish
 

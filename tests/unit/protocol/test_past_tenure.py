@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.protocol.beside.parts import StoreParts, parts_of
 from airflow_coordination.protocol.past_tenure import with_ring
-from airflow_coordination.protocol.port import StoreParts, parts_of
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.fence import MAX_BYTES, details_of, facts_of

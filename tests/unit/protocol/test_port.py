@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.leases import SettingsError, SourceCoordinator
+from airflow_coordination.protocol.beside.parts import StoreParts, parts_of
 from airflow_coordination.protocol.pause import NEVER_PAUSED
-from airflow_coordination.protocol.port import StoreParts, parts_of
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.dynamodb import DynamoDBOptions, DynamoDBStore

@@ -14,7 +14,7 @@ from airflow_coordination.duties.branches.showing import publish, roll_back
 from airflow_coordination.duties.retention.hiding import hide, restore
 from airflow_coordination.leases import Block, BranchError, InvalidInputError, SourceCoordinator
 from airflow_coordination.protocol.beside.documents import VIEW
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock

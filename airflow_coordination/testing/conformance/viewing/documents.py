@@ -20,7 +20,8 @@ from airflow_coordination.protocol.beside.documents import (
     Looked,
 )
 from airflow_coordination.protocol.beside.documents import SetDocument as Write
-from airflow_coordination.protocol.port import PartitionStore, parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.testing.conformance.coordinator_cases import Coordinators
 from airflow_coordination.testing.conformance.fixtures import MINUTE, SOURCE, Workbench
 from airflow_coordination.testing.conformance.lost_answers import LOST, at_once

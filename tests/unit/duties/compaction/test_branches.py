@@ -15,7 +15,7 @@ from airflow_coordination.outputs import collect
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.intervals import Interval, interval_of
 from airflow_coordination.planning.view import changing
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.writes import Act, Action
 from airflow_coordination.stores import open_store
 from airflow_coordination.values.status import PartitionStatus

@@ -18,7 +18,7 @@ from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.membership import by_key, interval_of, planned, planned_each
 from airflow_coordination.planning.compaction.groups import GroupWork
 from airflow_coordination.planning.intervals import ETERNITY
-from airflow_coordination.protocol.port import StoreParts
+from airflow_coordination.protocol.beside.parts import StoreParts
 from airflow_coordination.stores import open_store
 from airflow_coordination.stores.calls import Call
 from airflow_coordination.testing.clock import FakeClock

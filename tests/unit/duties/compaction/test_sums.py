@@ -10,7 +10,7 @@ import pytest
 from airflow_coordination.duties.compaction.by_hand import give_up
 from airflow_coordination.duties.compaction.sums import sums
 from airflow_coordination.planning.intervals import parse_moment
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.stores import open_store
 from tests.unit.duties.compaction.made import config, planner, publish, work
 from tests.upkeep import DATASET, Dataset

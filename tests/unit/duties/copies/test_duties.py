@@ -26,7 +26,7 @@ from airflow_coordination.outputs.copies import making
 from airflow_coordination.outputs.published import published_manifests
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.protocol.beside.documents import LOST_LOCATIONS
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.testing.crash import FaultyStore

@@ -14,7 +14,7 @@ from airflow_coordination.outputs.copies.making import copied_file
 from airflow_coordination.outputs.copies.reading import tier_manifests
 from airflow_coordination.outputs.manifests import COPY, Manifest
 from airflow_coordination.outputs.published import published_manifests
-from airflow_coordination.protocol.port import parts_of
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.stores import open_store
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.values.input_errors import InvalidInputError
