@@ -20,6 +20,8 @@ HARVEST = "harvest|PARTITION"
 HERE = "{}/plugin/partitions?store=coordination_default&source=harvest%7CPARTITION"
 ENDED = {24: (300, 0, 0), 12: (120, 20, 0), 6: (0, 0, 40), 3: (60, 0, 0)}
 """So many completed, failed and lost in five minutes so many slots ago."""
+ROWS = 1_000
+"""That each of the completed ones has published."""
 
 
 def filled(harvest: SourceCoordinator, now: datetime) -> None:
@@ -30,7 +32,8 @@ def filled(harvest: SourceCoordinator, now: datetime) -> None:
     for ago, (completed, failed, lost) in {**ENDED, 0: (0, 0, 0)}.items():
         start = newest - ago * SLOT
         to = start + SLOT if ago else now - LATE
-        row = EndedSums(start=start, counted_to=to, completed=completed, failed=failed, lost=lost)
+        counts = {"completed": completed, "failed": failed, "lost": lost, "rows": ROWS * completed}
+        row = EndedSums(start=start, counted_to=to, **counts)
         assert kept.put_ended_sums(HARVEST, row, None)
 
 
@@ -82,6 +85,27 @@ def test_a_day_is_288_times_five_minutes(chart: Locator) -> None:
     expect(chart.get_by_role("button", name="24 h")).to_have_attribute("aria-pressed", "true")
     expect(chart.locator("[data-unknown]")).to_have_attribute("data-unknown", re.compile("^26[0-9]$"))
     expect(series(chart, "completed").locator("rect")).to_have_count(3)
+
+
+def test_by_keys_the_bars_are_rows_instead_against_an_axis_of_their_own(chart: Locator) -> None:
+    tenures = chart.locator("[data-axis=number] text").all_text_contents()
+    rows = chart.get_by_role("button", name="Rows")
+    expect(rows).to_have_attribute("aria-pressed", "false")
+    rows.press("Enter")
+    expect(rows).to_have_attribute("aria-pressed", "true")
+    expect(chart.get_by_role("heading")).to_have_text("Rows published by 5 minutes")
+    expect(chart.locator("svg > title")).to_have_text("Rows published by 5 minutes: 480,000 rows")
+    expect(series(chart, "rows").locator("rect")).to_have_count(3)
+    expect(chart.locator("[data-line]")).to_have_count(0)  # what is left is no number of rows
+    expect(chart.locator("[data-marks] title")).to_have_text("ana: pause")
+    assert chart.locator("[data-axis=number] text").all_text_contents()[-1] == f"{tenures[-1]}k"
+    expect(chart.locator("figcaption")).to_contain_text("480,000 rows")
+    expect(chart.locator("figcaption")).to_contain_text("published in 5 minutes")
+    keep(chart.page, "board-ended-rows")
+    chart.get_by_role("button", name="1 h", exact=True).click()
+    expect(chart.locator("svg > title")).to_have_text("Rows published by 5 minutes: 60,000 rows")
+    chart.get_by_role("button", name="Partitions").press("Enter")
+    expect(chart.locator("[data-line=left]")).to_have_count(1)
 
 
 def test_keys_go_through_it_and_the_legend_tells(chart: Locator) -> None:

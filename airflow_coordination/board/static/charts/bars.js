@@ -4,7 +4,7 @@ import { h, visible } from "../parts.js";
 import { colourOf } from "../states.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
-const { Box, HStack, Text } = globalThis.ChakraUI;
+const { Box, Button, HStack, Text } = globalThis.ChakraUI;
 
 const LEFT = 46; // of the axis, and below the width that a line's own axis takes
 const RIGHT = 52;
@@ -32,6 +32,10 @@ const short = (number) => {
 export const clock = (moment) => new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
 export const Clock = ({ at }) => h("time", { dateTime: at, title: at }, clock(at));
+
+/** One of a few: `options` are [word, value]. */
+export const Choice = ({ label, options, chosen, choose }) => h(HStack, { role: "group", "aria-label": label, gap: 1 }, options.map(([word, value]) =>
+  h(Button, { key: word, size: "2xs", variant: value === chosen ? "solid" : "outline", "aria-pressed": value === chosen, onClick: () => choose(value) }, word)));
 
 /** How wide the place is, in pixels, again whenever that changes. */
 export function useWidth() {

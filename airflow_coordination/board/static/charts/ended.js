@@ -2,16 +2,21 @@
 
 import { useLive } from "../api.js";
 import { Command, Problem, When, h } from "../parts.js";
-import { Bars, Clock } from "./bars.js";
+import { Bars, Choice, Clock } from "./bars.js";
 
 const { useState } = globalThis.React;
-const { Box, Button, HStack, Text } = globalThis.ChakraUI;
+const { Box, HStack, Text } = globalThis.ChakraUI;
 
 const CALM = 30_000; // milliseconds between two looks
 const BEHIND = 2_000; // and while more has ended than one look may count
 const LATE = 120_000; // what is counted up to so long ago is as of now
-const HOURS = /** @type {[string, number][]} */ ([["3 h", 36], ["24 h", 288]]);
+const HOURS = /** @type {[string, number][]} */ ([["1 h", 12], ["3 h", 36], ["24 h", 288]]);
 export const SERIES = [{ key: "completed", of: "completed", label: "completed" }, { key: "failed", of: "parked", label: "failed" }, { key: "lost", of: "expired", label: "lost" }];
+/** What the bars may count: how tenures ended, or what they have published. */
+const COUNTED = {
+  tenures: { title: "Ended by 5 minutes", series: SERIES, unit: "tenures in 5 minutes" },
+  rows: { title: "Rows published by 5 minutes", series: [{ key: "rows", of: "completed", label: "rows" }], unit: "published in 5 minutes" },
+};
 const LEFT = ["claimable", "held", "expired", "delayed", "blocked"]; // parked ones wait for a person
 
 const behind = (found, now) => Date.parse(now) - Date.parse(found.counted_to) > LATE;
@@ -20,13 +25,15 @@ const behind = (found, now) => Date.parse(now) - Date.parse(found.counted_to) > 
 export function Ended({ here, counts, deeds }) {
   const { data, error, now } = useLive("ended", here, (found) => (found.kept && found.counted_to && !found.by_duty && behind(found, new Date()) ? BEHIND : CALM));
   const [wanted, want] = useState(/** @type {number | null} */ (null));
+  const [what, count] = useState(/** @type {keyof typeof COUNTED} */ ("tenures"));
   const slots = wanted ?? (data?.whole ? 288 : 36);
   return h(Box, { as: "section", "aria-label": "What ended", fontSize: "sm", minHeight: "240px" },
-    h(HStack, { justify: "space-between" }, h(Text, { as: "h2", fontWeight: "semibold" }, "Ended by 5 minutes"),
-      data?.kept && h(HStack, { role: "group", "aria-label": "How far back", gap: 1 }, HOURS.map(([name, number]) => h(Button, { key: name, size: "2xs", variant: number === slots ? "solid" : "outline", "aria-pressed": number === slots, onClick: () => want(number) }, name)))),
+    h(HStack, { justify: "space-between", wrap: "wrap" }, h(Text, { as: "h2", fontWeight: "semibold" }, COUNTED[what].title),
+      data?.kept && h(HStack, { gap: 4 }, h(Choice, { label: "What is counted", options: [["Partitions", "tenures"], ["Rows", "rows"]], chosen: what, choose: count }),
+        h(Choice, { label: "How far back", options: HOURS, chosen: slots, choose: want }))),
     error && h(Problem, { login: error.login }, error.message),
     data && !data.kept && h(Text, { color: "fg.muted" }, "unknown: this store keeps no history"),
-    data?.kept && h(Chart, { data, slots, counts, deeds, now }),
+    data?.kept && h(Chart, { data, slots, counted: COUNTED[what], left: what === "tenures" && counts, deeds, now }),
     data?.kept && h(Told, { data, now }),
     data && h(Command, { label: "The same as a command:", text: data.typed }));
 }
@@ -40,7 +47,7 @@ function Told({ data, now }) {
     !by_duty && "No duty counts here: countEnded does, and then a whole day is known.");
 }
 
-function Chart({ data, slots, counts, deeds, now }) {
+function Chart({ data, slots, counted: { title, series, unit }, left: counts, deeds, now }) {
   const step = 1000 * data.seconds;
   const found = new Map(data.slots.map((slot) => [Date.parse(slot.at), slot]));
   const first = Date.parse(data.start) + (288 - slots) * step;
@@ -50,8 +57,8 @@ function Chart({ data, slots, counts, deeds, now }) {
     return { at: new Date(start).toISOString(), values: found.get(start) ?? {}, known: start >= since && start < to };
   });
   const sum = (key) => buckets.reduce((all, { values }) => all + (values[key] ?? 0), 0);
-  const label = `Ended by 5 minutes: ${SERIES.map(({ key, label }) => `${sum(key).toLocaleString()} ${label}`).join(", ")}`;
-  return h(Bars, { buckets, series: SERIES, seconds: data.seconds, label, unit: `tenures in 5 minutes; ${Intl.DateTimeFormat().resolvedOptions().timeZone}`, line: left(buckets, counts), marks: marks(deeds, first, now) });
+  const label = `${title}: ${series.map(({ key, label }) => `${sum(key).toLocaleString()} ${label}`).join(", ")}`;
+  return h(Bars, { buckets, series, seconds: data.seconds, label, unit: `${unit}; ${Intl.DateTimeFormat().resolvedOptions().timeZone}`, line: left(buckets, counts), marks: marks(deeds, first, now) });
 }
 
 /** What was left at the end of each five minutes: what is left now, and what was completed since. */

@@ -3,11 +3,11 @@
 import { useLive } from "../api.js";
 import { Problem, h } from "../parts.js";
 import { colourOf } from "../states.js";
-import { Bars, Clock } from "./bars.js";
+import { Bars, Choice, Clock } from "./bars.js";
 import { SERIES } from "./ended.js";
 
 const { useState } = globalThis.React;
-const { Box, Button, HStack, Text } = globalThis.ChakraUI;
+const { Box, HStack, Text } = globalThis.ChakraUI;
 
 const CALM = 30_000; // milliseconds between two looks
 const BEHIND = 2_000; // and while some sources were not read yet
@@ -28,7 +28,7 @@ export function Lately({ data, error, served, dag }) {
     error && h(Problem, { login: error.login }, error.message),
     kept === false && h(Text, { color: "fg.muted" }, "unknown: no store keeps a history"),
     kept && counted === 0 && h(Text, { color: "fg.muted" }, "Nothing was counted yet: the duty countEnded does. The page of a source counts from the start of this server on."),
-    counted > 0 && h(HStack, { role: "group", "aria-label": "How far back", gap: 1, justify: "end" }, HOURS.map(([name, number]) => h(Button, { key: name, size: "2xs", variant: number === slots ? "solid" : "outline", "aria-pressed": number === slots, onClick: () => want(number) }, name))),
+    counted > 0 && h(Box, { display: "flex", justifyContent: "end" }, h(Choice, { label: "How far back", options: HOURS, chosen: slots, choose: want })),
     counted > 0 && (slots === DAY ? h(Day, { dag }) : h(Counted, { data, served, slots })));
 }
 
