@@ -9,6 +9,8 @@ line holds ``event`` and its facts:
 * ``refused``: ``message``, and ``key`` and ``fence`` where a tenure had begun
 * ``ended``: ``key``, ``fence``, ``message``, ``outcome``: a value of :class:`~.leases.status.Outcome`;
   ``rows`` where it has published some
+* ``passed``: ``tenures`` (how many), ``rows`` where they have published some, ``key`` and ``fence`` of the last:
+  they began and were completed since the line before
 * ``metrics``: ``counts`` by full name, since the line before
 * ``gauges``: ``gauges`` by full name, as they are now
 """
@@ -18,11 +20,17 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from typing import Any, Protocol, TextIO
+from typing import Any, Final, Protocol, TextIO
 
 from airflow_coordination.leases.handover import report_marker
 from airflow_coordination.systems.spark.error_text import error_text as error_text
 from airflow_coordination.values.scrubbing import without_secrets as without_secrets
+from airflow_coordination.values.status import Outcome
+
+SINGLY: Final = 1_000
+"""So many tenures of a drain are told one by one, whatever they come to: as many as an asset event names."""
+EVERY: Final = 1.0
+"""Seconds: what has begun later than those is told by then."""
 
 
 class Report(Protocol):
@@ -54,3 +62,90 @@ class LineReport:
         with self._lock:
             stream.write(line)
             stream.flush()
+
+
+class ShortTenures:
+    """Tells of the first tenures of a drain one by one, and of later ones that pass within a second in one sum.
+
+    A task reads, looks up and logs what it is told, and a thousand leases that take two milliseconds each need none of
+    it singly (decision 171). Whatever is not simply completed is told at once, after all that came before it; so is a
+    partition that has failed in this drain, and one that runs in a branch.
+
+    :param report: told what is to be told.
+    :param singly: so many tenures are told one by one.
+    :param every: seconds after which a tenure that goes on, and all that passed, is told.
+    """
+
+    def __init__(self, report: Report, singly: int = SINGLY, every: float = EVERY) -> None:
+        self._report, self._singly, self._every = report, singly, every
+        self._begun: dict[str, dict[str, Any]] = {}
+        self._passed: dict[str, Any] | None = None
+        self._unwell: set[str] = set()
+        self._lock = threading.Lock()
+        self._over = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def __call__(self, event: str, **facts: Any) -> None:
+        """Take one event, and tell of it now or soon."""
+        with self._lock:
+            if event == "began" and self._may_wait(facts):
+                self._begun[facts["fence"]] = facts
+                self._start()
+            elif event == "ended" and facts["fence"] in self._begun and facts["outcome"] == Outcome.COMPLETED:
+                self._pass(facts)
+            else:
+                self._tell_at_once(event, facts)
+
+    def tell(self) -> None:
+        """Tell all that is kept back."""
+        with self._lock:
+            self._tell_passed()
+            for fence in list(self._begun):
+                self._tell_begun(fence)
+
+    def close(self) -> None:
+        """Tell all, and from now on each at once: the drain is over."""
+        self._over.set()
+        self.tell()
+
+    def _may_wait(self, began: dict[str, Any]) -> bool:
+        self._singly -= 1
+        return self._singly < 0 and not ("branch" in began or began["key"] in self._unwell or self._over.is_set())
+
+    def _pass(self, ended: dict[str, Any]) -> None:
+        del self._begun[ended["fence"]]
+        before = self._passed or {"tenures": 0, "rows": 0}
+        self._passed = {
+            "key": ended["key"],
+            "fence": ended["fence"],
+            "tenures": before["tenures"] + 1,
+            "rows": before["rows"] + ended.get("rows", 0),
+        }
+
+    def _tell_at_once(self, event: str, facts: dict[str, Any]) -> None:
+        if "fence" in facts:
+            self._tell_passed()
+            self._tell_begun(facts["fence"])
+        if event == "ended" and facts["outcome"] != Outcome.COMPLETED:
+            self._unwell.add(facts["key"])
+        self._report(event, **facts)
+
+    def _tell_passed(self) -> None:
+        if self._passed is not None:
+            self._report("passed", **self._passed)
+            self._passed = None
+
+    def _tell_begun(self, fence: str) -> None:
+        began = self._begun.pop(fence, None)
+        if began is not None:
+            self._report("began", **began)
+
+    def _start(self) -> None:
+        """Begin to tell what is kept back now and then."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._now_and_then, name="short-tenures", daemon=True)
+            self._thread.start()
+
+    def _now_and_then(self) -> None:
+        while not self._over.wait(self._every):
+            self.tell()

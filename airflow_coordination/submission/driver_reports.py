@@ -78,6 +78,12 @@ def _count(name: str, value: object) -> int:
     return value
 
 
+def _number(name: str, value: object) -> int:
+    if _count(name, value) == 0:
+        raise _wrong(name, value)
+    return _count(name, value)
+
+
 def _key(name: str, value: object) -> str:
     try:
         return check_key(value)
@@ -124,6 +130,7 @@ _FACTS: Final[Mapping[str, _Facts]] = {
     "saved": {**_TENURE, "blocks": _count, "progress": _text},
     "refused": {**_TENURE, "message": _text},
     "ended": {**_TENURE, "outcome": _outcome, "message": _text, "rows": _count},
+    "passed": {**_TENURE, "tenures": _number, "rows": _count},
     "metrics": {"counts": _counts},
     "gauges": {"gauges": _counts},
 }
@@ -131,6 +138,7 @@ _NEEDED: Final = {
     "began": ("key", "fence"),
     "saved": ("key", "fence"),
     "ended": ("key", "fence", "outcome"),
+    "passed": ("key", "fence", "tenures"),
     "metrics": ("counts",),
     "gauges": ("gauges",),
 }
@@ -143,6 +151,7 @@ SAID: Final = {
     "began": "The driver works on the partition",
     "saved": "Progress is saved",
     "ended": "The tenure has ended",
+    "passed": "Short partitions were completed",
     "refused": "The store refused a write of the driver",
 }
 """The line in the task's log for each event; its facts are the line's own fields."""
@@ -183,15 +192,15 @@ class DriverReports:
 
     def _take(self, report: Mapping[str, Any]) -> None:
         event = report["event"]
-        if event == "began":
+        if event in ("began", "passed"):
             self._begin(report["key"], report["fence"])
             self._watch.tenures.runs_in(report["key"], report["fence"], report.get("branch"))
         elif event != "spark" and "key" in report and "fence" in report:
             self._know(report["key"], report["fence"])
         if event == "refused" and "key" not in report:
             self._watch.problem = report["message"]
-        if event == "ended":
-            self._watch.tenures.ended(report["key"], report["outcome"], rows=report.get("rows", 0))
+        if event in ("ended", "passed"):
+            self._ended(report)
         for name, count in report.get("counts", {}).items():
             self._count(name, count)
         for name, value in report.get("gauges", {}).items():
@@ -222,6 +231,12 @@ class DriverReports:
             raise BadReportError(f"this task does not hold partition {shown(key)} under fence {fence}")
         self._watch.driver_holds(key, fence)
         self._label.show(key)
+
+    def _ended(self, report: Mapping[str, Any]) -> None:
+        """Note how a tenure ended, or how many of them have come and gone: the last of these has been looked up."""
+        tenures, rows = self._watch.tenures, report.get("rows", 0)
+        tenures.ended(report["key"], report.get("outcome", Outcome.COMPLETED), rows=rows)
+        tenures.passed(report.get("tenures", 1) - 1)
 
     def _know(self, key: str, fence: Fence) -> None:
         if self._watch.tenures.open.get(key) != fence:

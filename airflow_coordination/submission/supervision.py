@@ -178,4 +178,4 @@ class Supervision:
                 "application", self._application.path, watch.problem, "Mend it, and clear this task"
             ) from end.error
         if self._application.several:  # with one lease, all there was to do is done
-            raise DrainCutShortError(len(watch.tenures.done), end.reason) from end.error
+            raise DrainCutShortError(len(watch.tenures.done) + watch.tenures.unnamed, end.reason) from end.error

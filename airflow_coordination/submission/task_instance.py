@@ -142,18 +142,18 @@ def tell_of_done(context: Context, tenures: TenureBook, coordinator: SourceCoord
     if not task.outlets:
         return
     keys = _shown(coordinator, tenures)
-    if tenures.done and not keys:
+    if tenures.done and not (keys or tenures.unnamed):
         task.outlets = []
-    tell_outlets(context, keys)
+    tell_outlets(context, keys, tenures.unnamed)
 
 
-def tell_outlets(context: Context, keys: Sequence[str]) -> None:
-    """Let the asset events of this task carry keys, as ``extra["partitions"]``.
+def tell_outlets(context: Context, keys: Sequence[str], unnamed: int = 0) -> None:
+    """Let the asset events of this task carry keys, as ``extra["partitions"]``, and how many there are beside them.
 
     They stay plain events: consumers scheduled on the asset alone are not triggered by events with a partition.
     """
     for outlet in context["task"].outlets:
         extra = context["outlet_events"][outlet].extra
         extra["partitions"] = list(keys[:MOST_KEYS])
-        if len(keys) > MOST_KEYS:
-            extra["more_partitions"] = len(keys) - MOST_KEYS
+        if more := max(len(keys) - MOST_KEYS, 0) + unnamed:
+            extra["more_partitions"] = more

@@ -54,6 +54,7 @@ class TenureBook:
         self._branches: dict[tuple[str, Fence], int] = {}
         self._outcomes: Counter[Outcome] = Counter()
         self._rows = 0
+        self._passed = 0
         self.current = (key, fence)
         """The newest tenure."""
 
@@ -88,6 +89,11 @@ class TenureBook:
         elif outcome not in _ELSEWHERE:
             self._failed[key] = fence
 
+    def passed(self, tenures: int) -> None:
+        """Note that so many more were completed whose partitions nobody has named."""
+        self._outcomes[Outcome.COMPLETED] += tenures
+        self._passed += tenures
+
     @property
     def open(self) -> Mapping[str, Fence]:
         """The tenures without a known ending, by partition."""
@@ -109,8 +115,13 @@ class TenureBook:
 
     @property
     def done(self) -> tuple[str, ...]:
-        """The partitions that were completed or closed, in their order."""
+        """The partitions that were completed or closed, in their order, as far as they were named."""
         return tuple(key for key, _ in self._done)
+
+    @property
+    def unnamed(self) -> int:
+        """How many more were completed, in no branch, that the driver has only counted."""
+        return self._passed
 
     @property
     def branches(self) -> frozenset[int]:
@@ -131,7 +142,8 @@ class TenureBook:
             return f"{next(iter(self._failed))} failed"
         if self._failed:
             return next(iter(self._failed))
-        done = self.current[0] if len(self._done) < 2 else f"{len(self._done):,} partitions"
+        number = len(self._done) + self._passed
+        done = self.current[0] if number < 2 else f"{number:,} partitions"
         return f"{done}: {counted(self._rows, 'row')}" if self._rows else done
 
     def summary(self) -> dict[str, Any]:
@@ -140,4 +152,5 @@ class TenureBook:
             str(outcome).replace(" ", "_"): self._outcomes[outcome] for outcome in Outcome if self._outcomes[outcome]
         }
         rows = {"rows": self._rows} if self._rows else {}
-        return {**counts, **rows, "partitions": list(self.done[:NAMED]), "more": max(0, len(self._done) - NAMED)}
+        more = max(0, len(self._done) - NAMED) + self._passed
+        return {**counts, **rows, "partitions": list(self.done[:NAMED]), "more": more}

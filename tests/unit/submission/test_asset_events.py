@@ -107,3 +107,11 @@ def test_of_a_driver_of_its_own_the_branch_is_known_too(source: Source) -> None:
     take(json.dumps({"event": "ended", "key": "b", "fence": str(quick.fence), "outcome": "completed"}))
     assert watch.tenures.done == ("a", "b")
     assert source.told(watch.tenures) is None
+
+
+def test_what_was_only_counted_is_told_as_a_number_even_if_all_that_is_named_does_not_show(source: Source) -> None:
+    source.begin("a")
+    tenures = source.work("a").tenures
+    tenures.passed(7)
+    assert source.told(tenures) == []
+    assert source.context["outlet_events"]["asset"].extra["more_partitions"] == 7

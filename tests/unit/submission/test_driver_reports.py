@@ -29,9 +29,10 @@ FACTS = {
     "message": st.text() | JSON,
     "owner": st.text() | JSON,
     "blocks": st.integers() | JSON,
+    "tenures": st.integers() | JSON,
     "application": JSON,
 }
-EVENTS = st.sampled_from(["spark", "began", "saved", "refused", "ended", "metrics"])
+EVENTS = st.sampled_from(["spark", "began", "saved", "refused", "ended", "passed", "metrics"])
 REPORT = st.fixed_dictionaries({"event": EVENTS | JSON}, optional=FACTS).map(json.dumps)
 LINES = REPORT | JSON.map(json.dumps) | st.text() | st.integers(1, 100_000).map(lambda depth: "[" * depth)
 
@@ -75,6 +76,41 @@ def test_b3_a_tenure_that_was_over_before_the_task_could_look_is_known_by_its_ri
     case.tell("began", key="next", fence=str(quick.fence))
     case.tell("ended", key="next", fence=str(quick.fence), outcome="completed")
     assert case.watch.tenures.done == ("next",)
+
+
+def test_what_has_passed_is_counted_and_its_last_is_looked_up(case):
+    """A drain of thousands tells of each in a sum; the task's own numbers are as if each had been told."""
+    last = case.coordinator.get_next_partition(hint="next")
+    case.coordinator.complete(last)
+    with structlog.testing.capture_logs() as logged:
+        case.tell("passed", key="next", fence=str(last.fence), tenures=1_200, rows=36_000)
+    assert [line["event"] for line in logged] == ["Short partitions were completed"]
+    assert {"partition": "next", "tenures": 1_200, "rows": 36_000}.items() <= logged[0].items()
+    tenures = case.watch.tenures
+    assert (tenures.done, tenures.unnamed, tenures.current) == (("next",), 1_199, ("next", last.fence))
+    assert tenures.label == "1,200 partitions: 36,000 rows"
+    assert tenures.summary() == {"completed": 1_200, "rows": 36_000, "partitions": ["next"], "more": 1_199}
+    assert set(tenures.open) == {"mine"}
+
+
+@pytest.mark.parametrize(
+    ("facts", "why"),
+    [
+        ({"tenures": 0}, "tenures is 0"),
+        ({"tenures": -1}, "tenures is -1"),
+        ({"tenures": True}, "tenures is True"),
+        ({"tenures": 2, "key": "free"}, "this task does not hold partition 'free'"),
+        ({}, "passed without tenures"),
+    ],
+)
+def test_b3_what_has_passed_counts_nothing_unless_its_last_is_this_task_s(case, facts, why):
+    """B3: a line of another driver, or of another store."""
+    last = case.coordinator.get_next_partition(hint="next")
+    case.coordinator.complete(last)
+    with structlog.testing.capture_logs() as logged:
+        case.tell("passed", **{"key": "next", "fence": str(last.fence), **facts})
+    assert [why in line["why"] for line in logged] == [True]
+    assert (case.watch.tenures.done, case.watch.tenures.unnamed) == ((), 0)
 
 
 def test_b3_a_driver_that_has_not_begun_is_not_believed():
