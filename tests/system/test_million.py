@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import psutil
@@ -83,14 +84,15 @@ def test_w10_all_are_completed_once_and_none_is_lost(airflow: Airflow, store: Pa
 
 
 def test_w10_the_rate_by_tenths_and_the_memory_are_told(airflow: Airflow, run: str, peaks: Peaks) -> None:
-    lines = [line for file in airflow.home.glob("million-*.times") for line in file.read_text().splitlines()]
-    times = sorted(map(float, lines))
+    files = [_read(file) for file in airflow.home.glob("million-*.times")]
+    times = sorted(when for file in files for when, _ in file)
     assert len(times) * EVERY >= PARTITIONS
     rates = list(_rates(times))
     assert len(rates) == TENTHS
     print(f"\n{PARTITIONS:,} partitions by {SLOTS} tasks in {times[-1] - times[0]:,.0f} s")
-    told = ", ".join(f"{rate:,.0f}" for rate in rates)
-    print(f"a second, by tenths: {told}; last to first {rates[-1] / rates[0]:.2f}")
+    print(f"a second, by tenths: {_told(rates)}; last to first {rates[-1] / rates[0]:.2f}")
+    costs = list(_costs(files))
+    print(f"µs of a driver's CPU a partition, by tenths: {_told(costs)}; last to first {costs[-1] / costs[0]:.2f}")
     print("\n".join(peaks))
 
 
@@ -99,3 +101,21 @@ def _rates(times: list[float]) -> Iterator[float]:
     for tenth in range(TENTHS):
         first, last = (round((len(times) - 1) * part / TENTHS) for part in (tenth, tenth + 1))
         yield (last - first) * EVERY / (times[last] - times[first])
+
+
+def _costs(files: list[list[tuple[float, float]]]) -> Iterator[float]:
+    """Yield a partition's CPU in its driver, in µs, by tenths: what else the machine does meanwhile is not in it."""
+    steps = sorted((when, cpu - before) for file in files for (_, before), (when, cpu) in pairwise(file))
+    for tenth in range(TENTHS):
+        first, last = (round(len(steps) * part / TENTHS) for part in (tenth, tenth + 1))
+        yield sum(cpu for _, cpu in steps[first:last]) * 1e6 / (last - first) / EVERY
+
+
+def _read(file: Path) -> list[tuple[float, float]]:
+    """Return when a driver began each hundredth partition, and what CPU it had used by then."""
+    lines = [line.split() for line in file.read_text().splitlines()]
+    return [(float(when), float(cpu)) for when, cpu in lines]
+
+
+def _told(numbers: list[float]) -> str:
+    return ", ".join(f"{number:,.0f}" for number in numbers)
