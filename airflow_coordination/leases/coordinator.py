@@ -308,7 +308,7 @@ class SourceCoordinator:
         :raises BranchError: when a branch does not allow it; nothing is ended: fail it with ``park=True``.
         """
         with self._core.watched(Metric.COMPLETE_ERRORS):
-            note = self.follow_ups.noted(then)
+            note = None if then is None else self.follow_ups.noted(then)
             self._end(lease, CompleteRequest(tuple(empty), counted=counted, then=note, interval=interval), blocks)
 
     def close(
@@ -331,7 +331,7 @@ class SourceCoordinator:
         """
         with self._core.watched(Metric.CLOSE_ERRORS):
             after = duration("reopen_after", reopen_after, self.store.now) or timedelta(0)
-            progress, note = encode_progress(state), self.follow_ups.noted(then)
+            progress, note = encode_progress(state), None if then is None else self.follow_ups.noted(then)
             wish = CloseRequest(progress, asked=reopen_after, wait=after, counted=counted, then=note, interval=interval)
             self._end(lease, wish, blocks)
 
@@ -376,13 +376,12 @@ class SourceCoordinator:
             self.complete(lease, blocks, counted, then, interval)
             with after_completion():
                 return self._counted(self._acquire(hint))
-        request = CompleteRequest(counted=counted, then=self.follow_ups.noted(then), interval=interval)
+        note = None if then is None else self.follow_ups.noted(then)
+        request = CompleteRequest(counted=counted, then=note, interval=interval)
         with self._core.watched(Metric.COMPLETE_ERRORS), fused:
             heard = self._end(lease, request, blocks, fused.send)
         with after_completion():
-            following = fused.acquired(heard)
-            if following is None and hint is not None:
-                following = self._acquire(None)
+            following = fused.acquired(heard) or (self._acquire(None) if hint is not None else None)
         return self._counted(following)
 
     def sweep(self, limit: int = 1000, retention: timedelta | None = None) -> Swept:

@@ -73,14 +73,13 @@ class FollowUps:
         """Count that what a note says was done, or could not be."""
         self._core.count(Metric.FOLLOWED_UP if done else Metric.FOLLOW_UP_ERRORS)
 
-    def noted(self, then: str | None) -> str | None:
-        """Return the note of an ending, if there is one.
+    def noted(self, then: str) -> str | None:
+        """Return the note of an ending.
 
         :raises SettingsError: naming the store, where it comes from elsewhere and would lose it.
         :raises InvalidInputError: when it is too long.
         """
-        if then is not None:
-            self._check("keeps no follow-ups", "then=")
+        self._check("keeps no follow-ups", "then=")
         return check_text(then)
 
     def noted_parking(self, text: str | None) -> str | None:

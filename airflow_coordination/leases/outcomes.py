@@ -65,7 +65,8 @@ class Complete:
     interval: str | Interval | None = None
 
     def __post_init__(self) -> None:
-        listed_actions(self.then)
+        if self.then is not None:
+            listed_actions(self.then)
         said_interval(self.interval)
 
 
@@ -88,7 +89,8 @@ class Close:
 
     def __post_init__(self) -> None:
         _wait("reopen_after", self.reopen_after)
-        listed_actions(self.then)
+        if self.then is not None:
+            listed_actions(self.then)
         said_interval(self.interval)
         encode_progress(self.state)
 

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import cached_property
 
 from airflow_coordination.leases.acquisition import Acquisition
 from airflow_coordination.leases.confirm import Settler
@@ -57,8 +58,12 @@ class Participant:
         """The internal source with the workers' places."""
         self.clock, self.randomness = clock or SystemClock(), randomness or Randomness()
         self.settler = Settler(store, self.clock, self.randomness, settings.request_deadline, self._unheard)
-        self.branches = BranchRules(store, self.settler)
         self.tenures = Tenures(store, settings, self.settler, self.clock, self.randomness)
+
+    @cached_property
+    def branches(self) -> BranchRules:
+        """What the branches of the source allow."""
+        return BranchRules(self.store, self.settler)
 
     def acquirer(self, source_id: str, fused: FusedSteps | None = None) -> Acquisition:
         """Return what acquires partitions for this participant: of the source, or of one of the internal ones.

@@ -14,7 +14,7 @@ from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.results import Answer, HeadRecord
-from airflow_coordination.protocol.side_writes import head_records, may_add
+from airflow_coordination.protocol.side_writes import added_to, head_records, may_add
 from airflow_coordination.protocol.writes import Begin, ChainWrite, End, OnParked, Renew, Save
 from airflow_coordination.values import accounting
 from airflow_coordination.values.accounting import Accounting
@@ -41,7 +41,6 @@ class Tenures:
     ) -> None:
         self._store, self._settings, self._settler = store, settings, settler
         self._clock, self._randomness = clock, randomness
-        self._branches = BranchRules(store, settler)
         self._unheard_begins: dict[Fence, tuple[Begin, Chain]] = {}
         """What the next call under the same fence goes on with; a new write would take the old one for a rival's."""
 
@@ -208,17 +207,22 @@ class Tenures:
             return write
         published = merge(partition.staged, blocks)
         present = self._present(partition, published)
-        view = self._branches.check_ending(partition, published, present)
-        if write.then is not None and self._branches.leaves_out_notes(partition, view):
-            write = replace(write, then=None)
+        added = added_to(partition, published, present)
+        if added or partition.branch is not None:
+            branches = BranchRules(self._store, self._settler)
+            view = branches.check_ending(partition, added, present)
+            if write.then is not None and branches.leaves_out_notes(partition, view):
+                write = replace(write, then=None)
+        empty = request.empty if isinstance(request, CompleteRequest) else ()
+        if not (published or empty):
+            return write
         totals = accounting.published_with(write, partition, counted=request.counted is not None)
         interval = said_interval(request.interval) or interval_in(partition)
-        empty = request.empty if isinstance(request, CompleteRequest) else ()
         heads = head_records(partition, published, present, write.op, totals, interval, empty)
         for head in heads:
             dump_blocks(head.blocks)
         rows, bytes_ = sum(block.rows for block in published), sum(block.bytes for block in published)
-        return replace(write, heads=heads, rows=rows, bytes=bytes_) if heads else write
+        return replace(write, heads=heads, rows=rows, bytes=bytes_)
 
     def _present(self, partition: Partition, published: tuple[Block, ...]) -> dict[str, HeadRecord]:
         """Return the partition's head records by their stored names, if its ending may add to them."""

@@ -203,6 +203,20 @@ def adds(partition: Partition, blocks: Sequence[Block], head: HeadRecord | None)
     return head.generation == partition.generation or any(block.mode == "append" for block in blocks)
 
 
+def added_to(partition: Partition, published: Iterable[Block], heads: Mapping[str, HeadRecord]) -> list[str]:
+    """Return the datasets that an ending adds to, or means to.
+
+    :param published: all blocks that it publishes.
+    :param heads: the partition's present head records by their stored names, where it may add to them.
+    """
+    return [
+        dataset
+        for dataset, blocks in by_dataset(published).items()
+        if any(block.mode == "append" for block in blocks)
+        or adds(partition, blocks, heads.get(branch_dataset(partition.branch, dataset)))
+    ]
+
+
 def of_an_earlier_life(partition: Partition, head: HeadRecord) -> bool:
     """Return whether a partition that was deleted and created again had published ``head`` before that.
 

@@ -299,9 +299,11 @@ class PartitionLease:
         with self._lock:
             self.check_held()
             check_one_mode(self._known(), dataset, mode)
-            self._coordinator.branches.check_block(self._lease.chain.partition, dataset, mode)
+            partition = self._lease.chain.partition
+            if mode == "append" or partition.branch is not None:
+                self._coordinator.branches.check_block(partition, dataset, mode)
             if mode == "append":
-                check_not_twice(self._coordinator.store, self._lease.chain.partition, self._known(), dataset)
+                check_not_twice(self._coordinator.store, partition, self._known(), dataset)
             block = attempt.open(dataset, how)
             self._open.append(block)
         try:

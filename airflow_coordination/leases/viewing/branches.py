@@ -2,7 +2,7 @@
 
 A partition that runs in a branch publishes aside, and readers see it when the branch shows. Three rules keep what they
 see the last publication that counts: *locked*, *same*, and that a branch which was rolled back never comes back. Of
-partitions that are in no branch, and add to nothing, nothing is asked.
+partitions that are in no branch, and add to nothing, nothing is asked: who publishes looks at that first.
 """
 
 from __future__ import annotations
@@ -21,9 +21,8 @@ from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.protocol.remedies import about, shell_of
 from airflow_coordination.protocol.results import HeadRecord
-from airflow_coordination.protocol.side_writes import adds, by_dataset
 from airflow_coordination.protocol.writes import Action
-from airflow_coordination.values.blocks import Block, Mode
+from airflow_coordination.values.blocks import Mode
 from airflow_coordination.values.errors import BranchError
 from airflow_coordination.values.input_errors import InvalidInputError, shown
 from airflow_coordination.values.names import branch_dataset
@@ -215,17 +214,14 @@ class BranchRules:
             here = f"Publish branch {number} first"
         raise BranchError(Action.RESET, seen.key, f"{problem}. {here}, or {self._roll_back(seen.source, number)}.")
 
-    def check_ending(self, partition: Partition, published: Sequence[Block], heads: Mapping[str, HeadRecord]) -> View:
+    def check_ending(self, partition: Partition, added: Iterable[str], heads: Mapping[str, HeadRecord]) -> View:
         """Refuse an ending that nobody would ever see, or that would hide what readers see.
 
-        :param published: all blocks that it publishes.
+        :param added: the datasets that it adds to.
         :param heads: the partition's present head records by their stored names, where it may add to them.
-        :return: the view that it was judged by; an empty one where nothing was asked.
+        :return: the view that it was judged by.
         :raises BranchError: its branch was rolled back, or *same*.
         """
-        added = list(_added(partition, published, heads))
-        if partition.branch is None and not added:
-            return EMPTY
         view = self.view(partition.source)
         self._check_counts(view, partition, "end the tenure of")
         for dataset in added:
@@ -238,8 +234,6 @@ class BranchRules:
 
         :raises BranchError: as :meth:`check_ending`.
         """
-        if partition.branch is None and mode != "append":
-            return
         view = self.view(partition.source)
         self._check_counts(view, partition, "publish to")
         if mode == "append" and (view.branches or view.hidden):
@@ -301,14 +295,6 @@ class BranchRules:
 
 def _place(number: int | None) -> str:
     return "the base" if number is None else f"branch {number}"
-
-
-def _added(partition: Partition, published: Sequence[Block], heads: Mapping[str, HeadRecord]) -> Iterable[str]:
-    """Yield the datasets that an ending adds to, or means to."""
-    for dataset, blocks in by_dataset(published).items():
-        means = any(block.mode == "append" for block in blocks)
-        if means or adds(partition, blocks, heads.get(branch_dataset(partition.branch, dataset))):
-            yield dataset
 
 
 def as_retired(number: int) -> dict[str, Any]:

@@ -17,8 +17,6 @@ from airflow_coordination.duties.branches.showing import finalize, publish, roll
 from airflow_coordination.leases import BranchError, InvalidInputError, PartitionStatus
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores import open_store
-from airflow_coordination.testing.crash import FaultyStore
-from airflow_coordination.values.blocks import Mode
 from tests.backfills import Month
 from tests.unit.typed import understood
 from tests.upkeep import DATASET
@@ -178,30 +176,6 @@ def test_what_was_retired_comes_back_only_when_a_person_says_so(month: Month) ->
     month.c.people.reset(hours[0], *WHO, out_of_branch=True)
     month.work(hours[0], ["back"])
     assert month.read() == {"both": 1, "back": 1}
-
-
-@pytest.mark.parametrize(
-    ("aside", "mode", "asked"), [(False, "replace", 0), (False, "append", 2), (True, "replace", 2)]
-)
-def test_nothing_is_asked_for_a_partition_that_is_in_no_branch_and_adds_to_nothing(
-    tmp_path: Path, mode: Mode, asked: int, *, aside: bool
-) -> None:
-    store = FaultyStore(open_store("memory://"), only=("document",))
-    month = Month(store, tmp_path)
-    (key,) = month.filled(1)
-    number = begin(month.c, ALL, *WHO).number
-    if not aside:
-        month.work(key, ["new"])
-        publish(month.c, number, *WHO)
-        month.c.people.reset(key, *WHO)
-        month.work(key, ["newer"])
-        month.c.people.reset(key, *WHO)
-    lease = month.held(key)
-    block = month.block(lease, ["newest"], mode)
-    store.calls.clear()
-    month.c.branches.check_block(lease.partition, DATASET, mode)
-    month.c.complete(lease, [block])
-    assert len(store.calls) == asked
 
 
 def test_notes_of_what_follows_are_left_out_while_a_branch_is_begun(month: Month) -> None:

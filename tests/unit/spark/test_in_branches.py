@@ -15,6 +15,7 @@ from airflow_coordination.leases import Block
 from airflow_coordination.spark import Complete
 from airflow_coordination.spark.draining import drain
 from airflow_coordination.stores import open_store
+from airflow_coordination.testing.crash import FaultyStore
 from tests.backfills import Month
 
 WHO = ("ana", "late data")
@@ -74,6 +75,33 @@ def test_s22_no_work_is_done_for_an_addition_that_would_hide_what_shows(month) -
     assert after.parked
     assert "readers see branch 1 of dataset 'clean'" in after.last_error
     assert month.read() == {"new": 1}
+
+
+@pytest.mark.parametrize(
+    ("aside", "mode", "asked"), [(False, "replace", 0), (False, "append", 2), (True, "replace", 2)]
+)
+def test_nothing_is_asked_for_a_partition_that_is_in_no_branch_and_adds_to_nothing(
+    tmp_path, aside, mode, asked
+) -> None:
+    store = FaultyStore(open_store("memory://"), only=("document",))
+    month = Month(store, tmp_path / "out")
+    (key,) = month.filled(1)
+    number = begin(month.c, ALL, *WHO).number
+    if not aside:
+        month.work(key, ["new"])
+        publish(month.c, number, *WHO)
+        month.c.people.reset(key, *WHO)
+        month.work(key, ["newer"])
+        month.c.people.reset(key, *WHO)
+    store.calls.clear()
+
+    def work(_: Any, lease: Any) -> Complete:
+        with lease.publish("clean", mode, format="json", allow_empty=True):
+            pass
+        return Complete()
+
+    assert run(month, work).status == "COMPLETED"
+    assert len(store.calls) == asked
 
 
 @pytest.mark.parametrize("then", [False, True])
