@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_coordination.outputs.copies.pieces import Piece, pieces_from, pieces_to_fields
+from airflow_coordination.outputs.copies.pieces import COPIED, Piece, pieces_from, pieces_to_fields
 from airflow_coordination.outputs.formats import check_format
 from airflow_coordination.outputs.layout import MANIFEST, is_below, is_manifest_of
-from airflow_coordination.outputs.origins import Merged, as_count, as_text, rows_of
+from airflow_coordination.outputs.origins import COVERS, Merged, rows_of
 from airflow_coordination.outputs.schemas import check_schema, without
 from airflow_coordination.systems.objects.storage import (
     Content,
@@ -25,7 +25,7 @@ from airflow_coordination.systems.objects.storage import (
     write_bytes,
 )
 from airflow_coordination.values.blocks import Block, Mode
-from airflow_coordination.values.documents import parse
+from airflow_coordination.values.documents import as_count, as_text, parse
 from airflow_coordination.values.input_errors import CoordinationError, InvalidInputError, shown
 from airflow_coordination.values.names import partition_label
 
@@ -155,7 +155,7 @@ class Manifest:
         fields |= {"schema": self.schema} if self.schema else {}
         fields |= {"zone": self.zone} if self.zone else {}
         fields |= self.merged.to_fields() if self.merged else {}
-        fields |= pieces_to_fields(self.copied)
+        fields |= pieces_to_fields(self.copied) if self.copied else {}
         content = json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
         if len(content) > MAX_MANIFEST_BYTES:
             problem = f"would have a manifest of {len(content)} bytes, the limit is {MAX_MANIFEST_BYTES}"
@@ -207,8 +207,8 @@ def _from_fields(fields: dict[str, Any], directory: str) -> Manifest:
         follows=Reference(*map(as_text, follows)) if follows else None,
         schema=_schemas([fields.pop("schema", None)])[0],
         zone=_zone(fields.pop("zone", None)),
-        merged=Merged.taken_from(fields),
-        copied=pieces_from(fields),
+        merged=Merged.taken_from(fields) if COVERS in fields else None,
+        copied=pieces_from(fields) if COPIED in fields else (),
         met=None,
         rows=as_count(fields.pop("rows")),
         source=as_text(fields.pop("source")),

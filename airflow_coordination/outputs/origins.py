@@ -9,14 +9,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from airflow_coordination.values.documents import as_count, as_text
 from airflow_coordination.values.in_bulk import made_of
-from airflow_coordination.values.input_errors import shown
 
 COLUMN: Final = "_origin"
 """What the origin column is called where no file has a column of that name."""
 _TYPES: Final = (str, str, int, int, int)
 """Of what is stored of an origin."""
-_FIELDS: Final = ("covers", "origin", "merged_with", "chunk", "part")
+COVERS: Final = "covers"
+"""The field by which the manifest of an overlay is known."""
+_FIELDS: Final = (COVERS, "origin", "merged_with", "chunk", "part")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +68,12 @@ class Merged:
         return dict(zip(_FIELDS, values, strict=True))
 
     @classmethod
-    def taken_from(cls, fields: dict[str, Any]) -> Merged | None:
-        """Take what is stored out of a manifest's fields; ``None`` when it stands for nothing but itself.
+    def taken_from(cls, fields: dict[str, Any]) -> Merged:
+        """Take what is stored out of the fields of an overlay's manifest.
 
         :raises TypeError: when something of it is not of its type.
         :raises KeyError: when something of it is missing.
         """
-        if "covers" not in fields:
-            return None
         covers, column, merged_with, chunk, part = (fields.pop(name) for name in _FIELDS)
         if not isinstance(merged_with, dict):
             raise TypeError("merged_with is no object")
@@ -99,26 +99,6 @@ def _origins(covers: Sequence[Sequence[Any]]) -> tuple[Origin, ...]:
 def _origin(digest: object, key: object, *numbers: object) -> Origin:
     rows, files, size = map(as_count, numbers)
     return Origin(as_text(digest), as_text(key), rows, files, size)
-
-
-def as_text(value: object) -> str:
-    """Return a value of a stored manifest that is to be text.
-
-    :raises TypeError: when it is none.
-    """
-    if not isinstance(value, str):
-        raise TypeError(f"{shown(value)} is no text")
-    return value
-
-
-def as_count(value: object) -> int:
-    """Return a value of a stored manifest that is to be a whole number from 0 on.
-
-    :raises TypeError: when it is none.
-    """
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise TypeError(f"{shown(value)} is no count")
-    return value
 
 
 def rows_of(covers: Sequence[Origin], numbers: frozenset[int] | None) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, chain, repeat
 from typing import Any, Final, NoReturn
 
-from airflow_coordination.values.input_errors import InvalidInputError, PayloadError, ProgressStateError
+from airflow_coordination.values.input_errors import InvalidInputError, PayloadError, ProgressStateError, shown
 
 _STRINGS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _NO_BRACKETS: Final = re.compile(r"[^\[\]{}]++")
@@ -28,6 +28,26 @@ def parse(text: str | bytes, *, max_bytes: int, max_depth: int) -> Any:
     decoded = text.decode() if isinstance(text, bytes) else text
     _check_depth(decoded, max_depth)
     return _STRICT.decode(decoded)
+
+
+def as_text(value: object) -> str:
+    """Return a value of a document that is to be text.
+
+    :raises TypeError: when it is none.
+    """
+    if not isinstance(value, str):
+        raise TypeError(f"{shown(value)} is no text")
+    return value
+
+
+def as_count(value: object) -> int:
+    """Return a value of a document that is to be a whole number from 0 on.
+
+    :raises TypeError: when it is none.
+    """
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{shown(value)} is no count")
+    return value
 
 
 def _check_depth(text: str, limit: int) -> None:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from airflow_coordination.outputs.layout import BLOCK
-from airflow_coordination.outputs.origins import as_count, as_text
+from airflow_coordination.values.documents import as_count, as_text
 
-_FIELD: Final = "copied"
+COPIED: Final = "copied"
+"""The field by which the manifest of a copy is known."""
 _DIRECTORY: Final = re.compile(rf"{BLOCK}=[A-Za-z0-9_.-]+")
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
@@ -65,18 +66,17 @@ class Copied:
 
 
 def pieces_to_fields(pieces: Sequence[Piece]) -> dict[str, Any]:
-    """Return what is stored of them in the manifest of a copy; nothing for none."""
-    row = [[each.directory, each.text, list(each.digests), each.bytes] for each in pieces]
-    return {_FIELD: row} if row else {}
+    """Return what is stored of them in the manifest of a copy."""
+    return {COPIED: [[each.directory, each.text, list(each.digests), each.bytes] for each in pieces]}
 
 
 def pieces_from(fields: dict[str, Any]) -> tuple[Piece, ...]:
-    """Take them out of a manifest's fields; none when it is not that of a copy.
+    """Take them out of the fields of a copy's manifest.
 
     :raises TypeError: when something of them is not of its type.
     :raises ValueError: when one lies elsewhere than beside the manifest.
     """
-    return tuple(_piece(*each) for each in fields.pop(_FIELD, ()))
+    return tuple(_piece(*each) for each in fields.pop(COPIED))
 
 
 def _piece(directory: object, text: object, digests: object, size: object) -> Piece:
