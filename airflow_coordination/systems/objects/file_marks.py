@@ -8,7 +8,15 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from airflow_coordination.systems.objects import s3
-from airflow_coordination.systems.objects.storage import OutputError, is_local, opened, parent, side_by_side, wrapped
+from airflow_coordination.systems.objects.storage import (
+    OutputError,
+    is_local,
+    is_s3,
+    opened,
+    parent,
+    side_by_side,
+    wrapped,
+)
 
 _TIMES: Final = ("mtime", "LastModified", "last_modified", "updated", "modified", "created")
 
@@ -103,7 +111,7 @@ def _looked_at(address: str) -> Mapping[str, Any] | None:
     filesystem, path = opened(address)
     with wrapped("look at a file", address, may_be_missing=True):
         try:
-            if s3.is_s3(filesystem):
+            if is_s3(address):
                 return s3.look(filesystem, path)
             filesystem.invalidate_cache(path)
             return dict(filesystem.info(path))
@@ -115,9 +123,9 @@ def _looked_at(address: str) -> Mapping[str, Any] | None:
 
 
 def _listed_mark(address: str) -> FileMark | None:
-    filesystem, path = opened(address)
-    if not s3.is_s3(filesystem):
+    if not is_s3(address):
         return _mark(address)
+    filesystem, path = opened(address)
     with wrapped("look at a file", address):
         found = s3.listed(filesystem, path)
         return mark_of(found) if found else None
@@ -127,7 +135,7 @@ def _deleted(address: str, found: FileMark) -> bool:
     filesystem, path = opened(address)
     with wrapped("delete a file", address, may_be_missing=True):
         try:
-            if s3.is_s3(filesystem):
+            if is_s3(address):
                 return s3.delete_version(filesystem, path, found.etag)
             filesystem.rm_file(path)
         except FileNotFoundError:

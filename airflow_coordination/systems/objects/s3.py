@@ -29,11 +29,6 @@ class Upload:
     identifier: str
 
 
-def is_s3(filesystem: Any) -> bool:
-    """Return whether a file system of fsspec is S3."""
-    return "s3" in (filesystem.protocol if isinstance(filesystem.protocol, tuple) else (filesystem.protocol,))
-
-
 def endpoint(filesystem: Any) -> str:
     """Return the address of the service."""
     return str(filesystem.s3.meta.endpoint_url)

@@ -248,7 +248,7 @@ def delete(address: str) -> None:
     """
     filesystem, path = opened(address)
     with wrapped("delete", address):
-        if s3.is_s3(filesystem):
+        if is_s3(address):
             s3.delete(filesystem, path)
             return
         filesystem.invalidate_cache(path)
@@ -267,7 +267,7 @@ def delete_file(address: str) -> None:
     """
     filesystem, path = opened(address)
     with wrapped("delete a file", address), suppress(FileNotFoundError):
-        if s3.is_s3(filesystem):
+        if is_s3(address):
             s3.delete_version(filesystem, path, None)
         else:
             filesystem.rm_file(path)
@@ -295,7 +295,7 @@ def unfinished_uploads(address: str) -> list[Upload]:
     """
     filesystem, path = opened(address)
     with wrapped("list the unfinished uploads", address):
-        return s3.uploads(filesystem, path) if s3.is_s3(filesystem) else []
+        return s3.uploads(filesystem, path) if is_s3(address) else []
 
 
 def abort_upload(address: str, upload: Upload) -> None:
@@ -339,6 +339,11 @@ def scheme_of(address: str) -> str:
     """Return fsspec's name of the storage, empty for a path of this machine."""
     scheme = address.partition("://")[0] if not is_local(address) else ""
     return _SCHEMES.get(scheme, scheme)
+
+
+def is_s3(address: str) -> bool:
+    """Return whether an address is in S3."""
+    return scheme_of(address) == "s3"
 
 
 @contextmanager
