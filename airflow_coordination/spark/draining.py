@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any, Final
 
 from airflow_coordination.duties.retention.supplying import RuleList, ruled_supplier
@@ -194,24 +195,13 @@ def drain(
             ownership_timeout,
             settings=settings,
         )
-        supplier = ruled_supplier(supplier, coordinator, rules, interval_from_key)
+        if rules is not None or interval_from_key is not None:
+            supplier = ruled_supplier(supplier, coordinator, rules, interval_from_key)
         driver = DriverContext(spark=spark, coordinator=coordinator, output_root=root)
         if options is not None:
             course: Course = _as_balanced_pool(main, driver, supplier, concurrent_leases, options)
-        elif together is not None:
-            course = Together(
-                main,
-                driver,
-                lambda: next_lease(coordinator, supplier),
-                coordinator.get_next_partition,
-                together=together,
-                max_leases=max_leases,
-                hears=True,
-            )
-        elif concurrent_leases == 1:
-            course = OneByOne(main, driver, lambda: next_lease(coordinator, supplier), max_leases, hears=True)
         else:
-            course = _as_pool(main, driver, supplier, concurrent_leases, max_leases)
+            course = _course(main, driver, supplier, concurrent_leases, together, max_leases)
         try:
             with capped_listing(spark):
                 endings, why, left = run_to_the_end(course, coordinator)
@@ -275,6 +265,24 @@ def _returned(drained: Drained, on_stop: str) -> Drained:
         return drained
     log.warning("This drain was stopped by SIGTERM after %d tenure(s), and ends the process", len(drained.keys))
     raise SystemExit(EXIT_STOPPED)
+
+
+def _course(
+    main: PartitionFunction,
+    driver: DriverContext,
+    supplier: Supplier | None,
+    places: int,
+    together: int | None,
+    max_leases: int | None,
+) -> Course:
+    """Return the course of a drain that shares with nobody."""
+    acquire = partial(next_lease, driver.coordinator, supplier)
+    if together is not None:
+        at_once = driver.coordinator.get_next_partition
+        return Together(main, driver, acquire, at_once, together=together, max_leases=max_leases, hears=True)
+    if places == 1:
+        return OneByOne(main, driver, acquire, max_leases, hears=True)
+    return _as_pool(main, driver, supplier, places, max_leases)
 
 
 def _as_pool(

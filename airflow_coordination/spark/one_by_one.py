@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from datetime import timedelta
-from functools import partial
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.lease import Lease
@@ -102,12 +101,13 @@ class OneByOne:
 
         SIGTERM cuts it short, and what was just acquired is given back.
         """
-        search = partial(patiently, self._driver.coordinator, self._acquire)
         if self._stops is None:
-            return search()
+            return self._acquire() or patiently(self._driver.coordinator, self._acquire)
         try:
             with self._stops.searching():
-                return search() if self.stopped is None else None
+                if self.stopped is not None:
+                    return None
+                return self._acquire() or patiently(self._driver.coordinator, self._acquire)
         except Interrupted:
             give_back_unbegun(self._driver.coordinator)
             return None

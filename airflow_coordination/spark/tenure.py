@@ -136,7 +136,6 @@ def run_tenure(
     :param fetch_next: asked as it completes: whether to acquire the next partition in the same step.
     """
     driver.coordinator.tries.gone.look_now_and_then()
-    driver.coordinator.tries.gone.look_now_and_then()
     return _Call(function, lease, driver, fetch_next).run()
 
 

@@ -305,7 +305,7 @@ class WorkerPool:
 
     def _patiently(self, acquire: Callable[[], Lease | None]) -> Lease | None:
         """Acquire while nothing runs: what would end now waits for a pause to be over that ends soon."""
-        return patiently(self._driver.coordinator, acquire)
+        return acquire() or patiently(self._driver.coordinator, acquire)
 
     def _hear(self) -> Ended | None:
         """Wait for news of a member, and return the ending of a tenure that it tells of, if it does."""

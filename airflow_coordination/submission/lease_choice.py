@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from airflow_coordination.hooks.task_errors import PartitionFailedError
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -21,9 +22,6 @@ from airflow_coordination.values.fence import Ending, Fence
 from airflow_coordination.values.input_errors import shown
 from airflow_coordination.values.settings import Balancing
 from airflow_coordination.values.status import Outcome, PartitionStatus
-
-if TYPE_CHECKING:
-    pass
 
 _DONE: Final = frozenset({Outcome.COMPLETED, Outcome.CLOSED})
 
@@ -82,9 +80,9 @@ class LeaseChoice:
                 first, *self.further = retaken
                 return first
         if self._balance is not None:
-            return patiently(self._coordinator, Balance(self._coordinator, self._places, self._balance).first)
+            return self._patiently(Balance(self._coordinator, self._places, self._balance).first)
         if recalled is None:
-            return patiently(self._coordinator, partial(self._coordinator.get_next_partition, hint=self._hint))
+            return self._patiently(partial(self._coordinator.get_next_partition, hint=self._hint))
         key, fence = str(recalled["key"]), Fence.parse(recalled["fence"])
         return self._cleared(key) if recalled["reported"] else self._again(key, fence)
 
@@ -129,10 +127,13 @@ class LeaseChoice:
         return self._take(key)
 
     def _take(self, key: str) -> Lease:
-        lease = patiently(self._coordinator, partial(self._coordinator.acquire_partition, key))
+        lease = self._patiently(partial(self._coordinator.acquire_partition, key))
         if lease is None:
             raise _unavailable(self._read(key), shell_of(self._coordinator.store))
         return lease
+
+    def _patiently(self, acquire: Callable[[], Lease | None]) -> Lease | None:
+        return acquire() or patiently(self._coordinator, acquire)
 
     def _read(self, key: str) -> Partition:
         partition = self._coordinator.partition(key)

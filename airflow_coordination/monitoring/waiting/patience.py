@@ -32,14 +32,14 @@ def patiently(
     *,
     sleep: Callable[[float], object] = time.sleep,
 ) -> Lease | None:
-    """Return what can be acquired; where a pause that ends soon holds it back, wait for its end and ask again.
+    """Return what can be acquired after a pause that ends soon, ``None`` where none holds the source back.
 
-    A pause of a person that has no end, or ends later, is not waited for.
+    To be called when nothing could be acquired. A pause of a person that has no end, or ends later, is not waited for.
 
     :param acquire: returns a lease, or ``None``.
     :param sleep: waits for seconds; what it raises ends the waiting.
     """
-    lease = acquire()
+    lease: Lease | None = None
     while lease is None and _waited_out(coordinator, sleep):
         lease = acquire()
     return lease
