@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -16,6 +17,7 @@ from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.view import BY_RULES, BranchState
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.blocks import Block
 from tests.browser.conftest import CHROMIUM, keep, remembered
 
@@ -23,7 +25,7 @@ pytestmark = [pytest.mark.system, pytest.mark.skipif(not CHROMIUM, reason="needs
 HOSTILE = "<script>globalThis.hacked = 1</script>"
 DAYS = [f"2013-01-{day:02}" for day in range(1, 32)]
 LONG_AGO = datetime(2013, 5, 1, tzinfo=UTC)
-HERE = "{}/plugin/partitions?store=coordination_default&source=prices%7CPARTITION"
+HERE = "{}/plugin/partitions?store=coordination_default&source={}%7CPARTITION"
 
 
 def publish(prices: SourceCoordinator, key: str, rows: int) -> None:
@@ -38,12 +40,11 @@ def hide(prices: SourceCoordinator, interval: str, by: str, why: str) -> None:
     prices.documents.change_view(lambda view: changing.hidden(view, "clean", said, by, why, LONG_AGO), by, why)
 
 
-@pytest.fixture(scope="module")
-def prices(source: SourceCoordinator) -> SourceCoordinator:
-    """A month, of which all days run again in a branch: 24 have completed in it, one is parked; three are hidden."""
-    prices = SourceCoordinator(source.store, "prices", "somebody", max_failures=1)
+def a_month(store: PartitionStore, name: str) -> SourceCoordinator:
+    """Make a month, of which all days run again in a branch: 24 have completed in it, one is parked; two are hidden."""
+    prices = SourceCoordinator(store, name, "somebody", max_failures=1)
     prices.supplying.register_dag("flights_dag")
-    enabling = parts_of(source.store).enabling
+    enabling = parts_of(store).enabling
     assert enabling is not None
     enabling.enable_branches()
     prices.create_partitions(DAYS)
@@ -74,6 +75,18 @@ def prices(source: SourceCoordinator) -> SourceCoordinator:
 
 
 @pytest.fixture(scope="module")
+def prices(source: SourceCoordinator) -> SourceCoordinator:
+    """A month that no test changes."""
+    return a_month(source.store, "prices")
+
+
+@pytest.fixture
+def own(source: SourceCoordinator) -> SourceCoordinator:
+    """A month of the test's own, which it may change."""
+    return a_month(source.store, f"prices-{uuid4().hex[:8]}")
+
+
+@pytest.fixture(scope="module")
 def page(browser: Browser, address: str, prices: SourceCoordinator) -> Iterator[Page]:
     """A page of the viewer's."""
     with remembered(browser, address, "viewer") as page:
@@ -81,7 +94,7 @@ def page(browser: Browser, address: str, prices: SourceCoordinator) -> Iterator[
 
 
 @pytest.fixture
-def editor(browser: Browser, address: str, prices: SourceCoordinator) -> Iterator[Page]:
+def editor(browser: Browser, address: str) -> Iterator[Page]:
     """A page of somebody's who may act."""
     with remembered(browser, address, "editor") as page:
         yield page
@@ -92,7 +105,7 @@ def branch_of(page: Page) -> Locator:
 
 
 def test_a_dataset_says_what_its_branch_waits_for_and_what_is_hidden(page: Page, address: str) -> None:
-    page.goto(f"{HERE.format(address)}&dataset=clean")
+    page.goto(f"{HERE.format(address, 'prices')}&dataset=clean")
     branch = branch_of(page)
     for said in (
         "begun",
@@ -115,7 +128,7 @@ def test_a_dataset_says_what_its_branch_waits_for_and_what_is_hidden(page: Page,
 
 
 def test_the_timeline_says_what_is_hidden_and_what_a_branch_replaces(page: Page, address: str) -> None:
-    page.goto(f"{HERE.format(address)}&dataset=clean")
+    page.goto(f"{HERE.format(address, 'prices')}&dataset=clean")
     timeline = page.get_by_role("region", name="Timeline")
     label = "From the oldest on: 6 fresh, 5 in branch 1, begun, 1 purging, 1 hidden"
     expect(timeline.get_by_role("img")).to_have_attribute("aria-label", label)
@@ -132,7 +145,7 @@ def test_the_timeline_says_what_is_hidden_and_what_a_branch_replaces(page: Page,
 
 
 def test_all_datasets_name_what_waits(page: Page, address: str) -> None:
-    page.goto(f"{HERE.format(address)}&view=datasets")
+    page.goto(f"{HERE.format(address, 'prices')}&view=datasets")
     note = page.get_by_role("note")
     expect(note).to_contain_text("Branch 1 of 2013-01-01/2013-02-01 is begun. 24 of 31 partitions completed, 1 parked.")
     expect(page.locator("tbody tr").first).to_contain_text("clean, 2 hidden")
@@ -142,7 +155,7 @@ def test_all_datasets_name_what_waits(page: Page, address: str) -> None:
 
 
 def test_a_partition_says_in_which_branch_it_runs_and_what_it_has_published_there(page: Page, address: str) -> None:
-    page.goto(HERE.format(address))
+    page.goto(HERE.format(address, "prices"))
     row = page.locator("tbody tr").first
     expect(row).to_contain_text("completed in branch 1 (begun)")
     row.get_by_role("link", name=DAYS[0]).click()
@@ -158,9 +171,9 @@ def test_a_partition_says_in_which_branch_it_runs_and_what_it_has_published_ther
 
 
 def test_a_reset_out_of_a_branch_is_refused_and_one_in_it_is_offered(
-    editor: Page, address: str, prices: SourceCoordinator
+    editor: Page, address: str, own: SourceCoordinator
 ) -> None:
-    editor.goto(f"{HERE.format(address)}&key={DAYS[24]}")
+    editor.goto(f"{HERE.format(address, own.source)}&key={DAYS[24]}")
     actions = editor.get_by_role("region", name="Actions")
     actions.get_by_role("button", name="Reset", exact=True).click()
     actions.get_by_role("textbox", name="Why").fill("again")
@@ -171,38 +184,36 @@ def test_a_reset_out_of_a_branch_is_refused_and_one_in_it_is_offered(
     actions.get_by_role("button", name="Dry run in branch 1").click()
     actions.get_by_role("button", name="Reset 1 partition(s) in branch 1").click()
     expect(actions.get_by_text("Done: reset 1 of 1.")).to_be_visible()
-    found = prices.partition(DAYS[24])
+    found = own.partition(DAYS[24])
     assert found is not None
     assert (found.branch, found.status) == (1, "UNASSIGNED")
 
 
 def test_a_branch_is_published_when_nothing_is_missing_and_rolled_back(
-    editor: Page, address: str, prices: SourceCoordinator
+    editor: Page, address: str, own: SourceCoordinator
 ) -> None:
-    editor.goto(f"{HERE.format(address)}&dataset=clean")
+    editor.goto(f"{HERE.format(address, own.source)}&dataset=clean")
     branch = branch_of(editor)
     expect(branch.get_by_role("button", name="Roll back…")).to_be_visible()
     expect(branch.get_by_role("button", name="Publish…")).to_have_count(0)
-    found = prices.partition(DAYS[24])
-    if found is not None and found.parked:  # unless the test before this one has reset it
-        prices.people.reset(DAYS[24], "ana", "again", branch=1)
+    own.people.reset(DAYS[24], "ana", "again", branch=1)
     for key in DAYS[24:]:
-        publish(prices, key, 12)
+        publish(own, key, 12)
     expect(branch).to_contain_text("31 of 31 partitions completed.")
     branch.get_by_role("button", name="Publish…").focus()
     editor.keyboard.press("Enter")
     form = branch.get_by_role("region", name="Publish")
-    expect(form.get_by_text("airflow coordination branches publish prices 1")).to_be_visible()
+    expect(form.get_by_text(f"airflow coordination branches publish {own.source} 1")).to_be_visible()
     form.get_by_role("textbox", name="Why").fill("sums agree")
     editor.keyboard.press("Enter")
     expect(form.get_by_text("Readers would see branch 1, all of it from one instant on")).to_be_visible()
     expect(form.locator("tbody tr")).to_have_text("clean29290348290 kB348 kB")
     expect(form.get_by_text("Dry run: would publish. Nothing was changed.")).to_be_visible()
     keep(editor, "board-publish")
-    assert prices.documents.view().shown == ()
+    assert own.documents.view().shown == ()
     form.get_by_role("button", name="Publish", exact=True).click()
     expect(form.get_by_role("status")).to_have_text("Branch 1 is published: readers see it.")
-    assert prices.documents.view().shown == (1,)
+    assert own.documents.view().shown == (1,)
     expect(branch.get_by_role("button", name="Make final…")).to_be_visible()
     branch.get_by_role("button", name="Roll back…").click()
     form = branch.get_by_role("region", name="Roll back")
@@ -211,12 +222,12 @@ def test_a_branch_is_published_when_nothing_is_missing_and_rolled_back(
     expect(form.locator("tbody tr")).to_have_text("clean29348290348 kB290 kB")
     form.get_by_role("button", name="Roll back", exact=True).click()
     expect(form.get_by_role("status")).to_have_text("Branch 1 was rolled back.")
-    assert prices.documents.view().state_of(1) is BranchState.ROLLED_BACK
-    assert prices.documents.newest("view").author == "editor"  # type: ignore[union-attr]
+    assert own.documents.view().state_of(1) is BranchState.ROLLED_BACK
+    assert own.documents.newest("view").author == "editor"  # type: ignore[union-attr]
 
 
-def test_an_interval_is_hidden_and_restored(editor: Page, address: str, prices: SourceCoordinator) -> None:
-    editor.goto(f"{HERE.format(address)}&dataset=clean")
+def test_an_interval_is_hidden_and_restored(editor: Page, address: str, own: SourceCoordinator) -> None:
+    editor.goto(f"{HERE.format(address, own.source)}&dataset=clean")
     part = editor.get_by_role("region", name="Hidden")
     part.get_by_role("button", name="Hide…").click()
     form = part.get_by_role("region", name="Hide", exact=True)
@@ -234,17 +245,17 @@ def test_an_interval_is_hidden_and_restored(editor: Page, address: str, prices: 
     expect(form.locator("tbody tr")).to_have_text("clean20200 B20 kB")
     form.get_by_role("button", name="Restore", exact=True).click()
     expect(restore).to_have_count(0)
-    assert [str(each.interval) for each in prices.documents.view().hidden] == [
+    assert [str(each.interval) for each in own.documents.view().hidden] == [
         "2013-01-03/2013-01-04",
         "2013-01-02/2013-01-03",
     ]
 
 
-def test_a_purge_is_tried_and_never_done(editor: Page, address: str) -> None:
-    editor.goto(f"{HERE.format(address)}&dataset=clean")
+def test_a_purge_is_tried_and_never_done(editor: Page, address: str, own: SourceCoordinator) -> None:
+    editor.goto(f"{HERE.format(address, own.source)}&dataset=clean")
     part = editor.get_by_role("region", name="Purge, dry run")
     part.get_by_role("button", name="See what it would delete").click()
     expect(part).to_contain_text("Nothing was deleted.")
-    expect(part.get_by_text("airflow coordination outputs purge prices")).to_be_visible()
+    expect(part.get_by_text(f"airflow coordination outputs purge {own.source}")).to_be_visible()
     expect(part.get_by_role("button", name="Purge", exact=True)).to_have_count(0)
     keep(editor, "board-purge")
