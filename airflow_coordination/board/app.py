@@ -272,9 +272,16 @@ def view(
 
 
 @routes.get(f"{API}/rules")
-def rules(response: Response, user: User, store: Store, source: Source, dataset: Annotated[str, Query()]) -> RulesPage:
-    """Return the rules that decide about a dataset, in their order."""
-    return _timed(response, rules_page(user, store, source, dataset))
+def rules(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Source,
+    dataset: Annotated[str, Query()],
+    of: Annotated[str | None, Query(description="Also which of them decides about this key or interval")] = None,
+) -> RulesPage:
+    """Return the rules that decide about a dataset, in their order, with what each decides and when that changes."""
+    return _timed(response, rules_page(user, store, source, dataset, of or None))
 
 
 @routes.get(f"{API}/duties")

@@ -14,10 +14,11 @@ class DatasetView(BaseModel):
     """What a dataset adds up to, by the sums that the planner of compaction keeps of its chunks.
 
     Without sums (``summed`` is false) only its name is known. ``percent`` is how much of what can be merged is, by
-    bytes of what partitions have published; absent where nothing is known to be there. ``whole`` is false where only
-    the newest chunks are in it. ``first`` and ``last`` bound the chunks that have an interval; ``updated_at`` is when
-    one of them was looked at last. ``running`` is how many groups of it are being merged, ``hidden`` how many intervals
-    of it readers do not see.
+    bytes of what partitions have published; absent where nothing is known to be there. ``left_bytes`` and
+    ``left_chunks`` wait to be merged; what no plan merges is not among them. ``whole`` is false where only the newest
+    chunks are in it. ``first`` and ``last`` bound the chunks that have an interval; ``updated_at`` is when one of them
+    was looked at last. ``running`` is how many groups of it are being merged, ``hidden`` how many intervals of it
+    readers do not see.
     """
 
     dataset: str
@@ -32,6 +33,8 @@ class DatasetView(BaseModel):
     files_now: int = 0
     bytes_now: int = 0
     percent: float | None = None
+    left_bytes: int = 0
+    left_chunks: int = 0
     first: datetime | None = None
     last: datetime | None = None
     merged_at: datetime | None = None
@@ -98,10 +101,27 @@ class ChunkView(BaseModel):
     begun: list[int]
 
 
+class SettingsView(BaseModel):
+    """How a dataset is compacted, as somebody has said: ``content`` is Druid's JSON."""
+
+    version: int
+    author: str
+    why: str
+    at: datetime
+    content: str
+
+
 class DatasetPage(BaseModel):
-    """One dataset, and a page of its chunks, the newest first; ``after`` is how to go on, absent on the last page."""
+    """One dataset, and a page of its chunks, the newest first; ``after`` is how to go on, absent on the last page.
+
+    ``begun`` are the branches of its source that readers do not see yet. ``settings`` is absent where nobody has said
+    how it is compacted; ``setting`` is the command that says so.
+    """
 
     kept: bool
+    begun: list[BranchView]
+    settings: SettingsView | None
+    setting: str
     summary: DatasetView
     chunks: list[ChunkView]
     after: str | None

@@ -16,23 +16,31 @@ from typing import Any, Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
-from airflow_coordination.board.dataset_models import ChunkView, DatasetPage, DatasetsPage, DatasetView, GroupView
+from airflow_coordination.board.dataset_models import (
+    ChunkView,
+    DatasetPage,
+    DatasetsPage,
+    DatasetView,
+    GroupView,
+    SettingsView,
+)
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.showing.notes import begun_in, hidden_part
 from airflow_coordination.board.showing.reading import begun
 from airflow_coordination.board.views import task_view
 from airflow_coordination.board.visibility import coordinator_of, open_visible
 from airflow_coordination.outputs.heads.showing import read_view
-from airflow_coordination.planning.compaction.progress import of_totals
+from airflow_coordination.planning.compaction.progress import Progress, of_totals
 from airflow_coordination.planning.view.showing import dataset_of
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.chunk_sums import SUMMED, ChunkSums, ChunkTotals
+from airflow_coordination.protocol.beside.documents import COMPACTION, Document
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import check_key, compose_merged, split_dataset, split_source
+from airflow_coordination.values.names import check_key, compose_merged, split_dataset, split_source, storable
 from airflow_coordination.values.status import PartitionStatus
 
 HEADS: Final = 100
@@ -41,6 +49,7 @@ GROUPS: Final = 100
 """Groups that are merged now, at most; there is one for each slot."""
 MOST_CHUNKS: Final = 250
 """Chunks of a page at most: with what they add up to, less than 2,000 rows where each is read for it."""
+_FILE: Final = "compaction.json"
 _SHOWN: Final = tuple(name for name in SUMMED if name in DatasetView.model_fields)
 _OF_A_CHUNK: Final = frozenset(each.name for each in fields(ChunkSums))
 _CHUNK: Final = tuple(name for name in ChunkView.model_fields if name in _OF_A_CHUNK)
@@ -82,13 +91,17 @@ def dataset(
     if after is not None:
         check_key(after, "after")
     with open_visible(user, connection, source) as (store, seen):
-        now, book = store.now(), coordinator_of(user, store, seen).looking.chunks
+        coordinator = coordinator_of(user, store, seen)
+        now, book = store.now(), coordinator.looking.chunks
         groups = [group for group in _groups(store, source, now) if group.dataset == name]
         found = book.page(name, (name, after) if after is not None else None, limit + 1)
         view = read_view(store, source)
         known = _views(book.totals(name), groups, view)
         body = DatasetPage(
             kept=book.are_kept,
+            begun=begun(store, seen, view),
+            settings=_settings(coordinator.documents.newest(f"{COMPACTION}{name}")),
+            setting=_setting(store, source, name),
             summary=next(iter(known), _bare(name, groups, view)),
             chunks=[_chunk(each, view) for each in found[:limit]],
             after=found[limit - 1].place if len(found) > limit else None,
@@ -96,6 +109,19 @@ def dataset(
             **_commands(store, source, [] if known else [name]),
         )
         return Read(body, now)
+
+
+def _settings(said: Document | None) -> SettingsView | None:
+    if said is None:
+        return None
+    return SettingsView(
+        version=said.version, author=said.author, why=said.comment, at=said.at, content=storable(said.content)
+    )
+
+
+def _setting(store: PartitionStore, source: str, name: str) -> str:
+    options = ["--dataset", name, "--why", remedies.WHY]
+    return remedies.about(remedies.shell_of(store), "compaction set", source, _FILE, options=options)
 
 
 def _commands(store: PartitionStore, source: str, bare: Iterable[str]) -> dict[str, str]:
@@ -121,13 +147,13 @@ def _views(totals: Sequence[ChunkTotals], groups: Sequence[GroupView], view: Vie
     """Return what is known of each dataset; ``totals`` are in the order of its names."""
     told = of_totals(totals)
     return [
-        _summed(name, list(mine), told[name].percent, groups, view)
+        _summed(name, list(mine), told[name], groups, view)
         for name, mine in groupby(totals, key=lambda each: each.dataset)
     ]
 
 
 def _summed(
-    name: str, totals: Sequence[ChunkTotals], percent: float, groups: Sequence[GroupView], view: View
+    name: str, totals: Sequence[ChunkTotals], progress: Progress, groups: Sequence[GroupView], view: View
 ) -> DatasetView:
     sums: Counter[str] = Counter()
     for each in totals:
@@ -136,7 +162,9 @@ def _summed(
         dataset=name,
         summed=True,
         chunks={each.state: each.chunks for each in totals},
-        percent=percent if sums["bytes_before"] else None,
+        percent=progress.percent if sums["bytes_before"] else None,
+        left_bytes=progress.awaiting.bytes,
+        left_chunks=progress.awaiting.intervals,
         first=min(_known(totals, "first"), default=None),
         last=max(_known(totals, "last"), default=None),
         merged_at=max(_known(totals, "merged_at"), default=None),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from airflow_coordination.duties.compaction.configured import set_compaction
+from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
@@ -73,6 +77,11 @@ def page(browser: Browser, address: str, source: SourceCoordinator) -> Iterator[
         yield page
 
 
+def chunks_of(page: Page) -> Locator:
+    """Return the lines of a dataset's chunks."""
+    return page.get_by_role("region", name="Chunks", exact=True).locator("tbody tr")
+
+
 def test_upkeep_stands_apart(page: Page, address: str) -> None:
     page.goto(f"{address}/plugin/partitions")
     upkeep = page.get_by_role("region", name="Upkeep")
@@ -89,7 +98,15 @@ def test_all_datasets_say_how_far_they_are(page: Page, address: str) -> None:
     orders = page.get_by_role("region", name="orders")
     orders.scroll_into_view_if_needed()
     clean = orders.locator("tbody tr").filter(has=page.get_by_role("link", name="clean", exact=True))
-    for said in ("62 %", "1 fresh, 1 partly, 2 merged, 2 left out", "930 → 562", "16 MB → 11 MB", "2013-01-01"):
+    for said in (
+        "62 %",
+        "4.8 MB left in 2 chunks",
+        "1 fresh, 1 partly, 2 merged, 2 left out",
+        "930 → 562",
+        "16 MB → 11 MB",
+        "2013-01-01 – 2013-01-06",
+        "2 left out, 1 being merged now",
+    ):
         expect(clean).to_contain_text(said)
     expect(clean.get_by_role("img", name="1 fresh, 1 partly, 2 merged, 2 left out")).to_be_visible()
     expect(orders.get_by_role("region", name="Being merged")).to_contain_text(f"clean {CHUNK}")
@@ -111,7 +128,7 @@ def test_a_dataset_shows_its_chunks_in_time_and_why(page: Page, address: str) ->
     page.get_by_role("link", name="clean", exact=True).click()
     expect(page.get_by_role("region", name="compacted")).to_contain_text("62 %")
     expect(page.get_by_role("region", name="files")).to_contain_text("562930 were published")
-    expect(page.get_by_role("region", name="last merged")).to_contain_text("1 being merged now")
+    expect(page.get_by_role("region", name="left to merge")).to_contain_text("4.8 MBin 2 chunks1 being merged now")
     timeline = page.get_by_role("region", name="Timeline")
     expect(timeline.get_by_role("img")).to_have_attribute(
         "aria-label", "From the oldest on: 1 fresh, 1 partly, 2 merged, 2 left out"
@@ -123,8 +140,10 @@ def test_a_dataset_shows_its_chunks_in_time_and_why(page: Page, address: str) ->
     assert len(set(colours)) == 4, colours
     assert "rgba(0, 0, 0, 0)" not in colours
     expect(timeline.get_by_title("2013-01-03: fresh – never compacted")).to_be_visible()
-    rows = page.locator("tbody tr")
+    rows = chunks_of(page)
     expect(rows).to_have_count(6)
+    meters = rows.nth(4).locator("[data-meter]")
+    assert meters.evaluate_all("all => all.map(it => it.dataset.meter)") == ["186 2", "3200000 500000"]
     expect(rows.nth(0)).to_contain_text(f"2013-01-05left out1863.2 MB1,200over the limit: {HOSTILE}")
     expect(rows.nth(1)).to_contain_text("(12 of 24 partitions not)")
     expect(rows.nth(1)).to_contain_text("1,200, 360 dead")
@@ -136,12 +155,12 @@ def test_a_dataset_shows_its_chunks_in_time_and_why(page: Page, address: str) ->
 
 def test_older_chunks_are_on_the_next_page(page: Page, address: str) -> None:
     page.goto(f"{address}/plugin/partitions?store=coordination_default&source=orders%7CPARTITION&dataset=long")
-    expect(page.locator("tbody tr")).to_have_count(250)
+    expect(chunks_of(page)).to_have_count(250)
     page.get_by_role("link", name="Older chunks").click()
-    expect(page.locator("tbody tr")).to_have_count(50)
-    expect(page.locator("tbody tr").last).to_contain_text("2013-01-01")
+    expect(chunks_of(page)).to_have_count(50)
+    expect(chunks_of(page).last).to_contain_text("2013-01-01")
     page.get_by_role("link", name="Newest chunks").click()
-    expect(page.locator("tbody tr")).to_have_count(250)
+    expect(chunks_of(page)).to_have_count(250)
 
 
 def test_hostile_names_are_text_and_newer_states_are_shown(page: Page, address: str) -> None:
@@ -150,3 +169,61 @@ def test_hostile_names_are_text_and_newer_states_are_shown(page: Page, address: 
     expect(page.get_by_text("\\u{202e}of newer code").first).to_be_visible()
     expect(page.get_by_role("navigation", name="Where you are")).to_contain_text(HOSTILE)
     assert page.evaluate("globalThis.hacked") is None
+
+
+def test_rules_say_what_is_next_and_which_one_fits(page: Page, address: str, source: SourceCoordinator) -> None:
+    """By keyboard, and with a reason that is a script."""
+    days = SourceCoordinator(source.store, "days", "planner")
+    days.supplying.register_dag("flights_dag")
+    today = source.store.now().replace(hour=0, minute=0, second=0, microsecond=0)
+    starts = [today - timedelta(days=ago) for ago in (0, 9, 10)]
+    days.looking.chunks.put(
+        ChunkSums(dataset="clean", chunk_start=start, chunk_end=start + timedelta(days=1), heads=1) for start in starts
+    )
+    said = [{"type": "dropBeforeByPeriod", "period": "P9D"}, {"type": "loadForever", "tieredReplicants": {"lake": 1}}]
+    set_rules(days, "clean", json.dumps(said), "dora", HOSTILE)
+    set_compaction(days, "clean", '{"skipOffsetFromLatest": "P14D"}', "joe", HOSTILE)
+    page.goto(f"{address}/plugin/partitions?store=coordination_default&source=days%7CPARTITION&dataset=clean")
+    rules = page.get_by_role("region", name="Rules", exact=True)
+    expect(rules).to_contain_text("version 1 by dora")
+    expect(rules).to_contain_text(f"“{HOSTILE}”")
+    first, second, _ = rules.locator("tbody tr").all()
+    expect(first).to_contain_text("rule 1, dropBeforeByPeriod P9Dreaders do not see it1never by itself")
+    expect(second).to_contain_text("kept, with copies: 1 in lake2in")
+    went = f"{starts[1]:%Y-%m-%d}/{starts[1] + timedelta(days=1):%Y-%m-%d} is dropped by rule 1, dropBeforeByPeriod P9D"
+    expect(second).to_contain_text(went)
+    expect(page.get_by_role("region", name="next change by a rule")).to_contain_text(went)
+    rules.get_by_role("textbox").fill("2013-01/P1M")
+    page.keyboard.press("Enter")
+    expect(rules.get_by_role("status")).to_contain_text(
+        "2013-01-01/2013-02-01 is dropped – rule 1, dropBeforeByPeriod P9D"
+    )
+    expect(rules).to_contain_text("airflow coordination rules explain days 2013-01/P1M --dataset clean")
+    rules.get_by_role("textbox").fill("nothing like it")
+    page.keyboard.press("Enter")
+    expect(rules.get_by_role("alert")).to_be_visible()
+    compaction = page.get_by_role("region", name="Compaction", exact=True)
+    expect(compaction).to_contain_text('"skipOffsetFromLatest": "P14D"')
+    expect(compaction).to_contain_text(f"“{HOSTILE}”")
+    assert page.evaluate("globalThis.hacked") is None
+    keep(page, "board-rules")
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("size", [{"width": 1280, "height": 800}, {"width": 390, "height": 844}], ids=["wide", "phone"])
+@pytest.mark.parametrize("asked", ["dataset=clean", "view=datasets"])
+@pytest.mark.long
+def test_nothing_keeps_people_from_using_it(
+    page: Page, address: str, asked: str, colours: str, size: dict[str, int]
+) -> None:
+    """What axe calls more than minor, in what is ours; and nothing is wider than a phone."""
+    page.set_viewport_size(size)  # type: ignore[arg-type]
+    page.evaluate("theme => localStorage.setItem('theme', theme)", colours)
+    page.goto(f"{address}/plugin/partitions?store=coordination_default&source=orders%7CPARTITION&{asked}")
+    expect(page.get_by_text("airflow coordination compaction status orders")).to_be_visible()
+    keep(page, f"board-{asked}-{colours}-{size['width']}")
+    wider = "board => board.scrollWidth > board.clientWidth"
+    assert not page.locator("#partitions-board").evaluate(wider)
+    found = Axe().run(page, context="#partitions-board", options={"resultTypes": ["violations"]})
+    worse = [each for each in found.response["violations"] if each["impact"] != "minor"]
+    assert [f"{each['id']}: {[node['html'] for node in each['nodes']][:3]}" for each in worse] == []

@@ -91,24 +91,53 @@ class ViewPage(BaseModel):
 class RuleView(BaseModel):
     """A rule, as people find it: its place, its type, and what it is for; ``own``: it is of the dataset itself.
 
-    ``copies`` says how many each tier has, of a rule that loads.
+    ``copies`` says how many each tier has, of a rule that loads. ``chunks`` is about how many of those that were looked
+    at it decides now; ``changes_at`` is when another one first decides about one of these, absent for never, and
+    ``then`` says in sentences which.
     """
 
     named: str
     own: bool
     drops: bool
     copies: dict[str, int]
+    chunks: int
+    changes_at: datetime | None
+    then: list[str]
+
+
+class FitsView(BaseModel):
+    """Which rule decides about one interval: :class:`~airflow_coordination.duties.retention.explaining.Explained`."""
+
+    interval: str
+    becomes: str
+    why: str
+    changes_at: datetime | None
+    then: str | None
+    hidden_by: str | None
+    hidden_since: datetime | None
 
 
 class RulesPage(BaseModel):
     """The rules that decide about a dataset, the first that fits first: its own, then those of all datasets.
 
-    ``version`` is that of its own, absent where it has none. ``typed`` prints these as Druid's JSON.
+    ``version`` is that of its own, absent where it has none, as are ``author``, ``why`` and ``changed_at``, which are
+    of its last change. ``looked_at`` is of how many chunks it is told what rules do to them: the newest, with
+    ``looked_at_all`` all of them. ``ahead`` is false where there are too many rules to say when they change something.
+    ``fits`` is about what was asked for. ``typed`` prints its own as Druid's JSON, ``explaining`` says what ``fits``
+    says.
     """
 
     rules: list[RuleView]
     version: int | None
+    author: str | None
+    why: str | None
+    changed_at: datetime | None
+    looked_at: int
+    looked_at_all: bool
+    ahead: bool
+    fits: FitsView | None
     typed: str
+    explaining: str
 
 
 class ViewDryRunRequest(Sent):

@@ -40,8 +40,9 @@ function View({ here, dataset = undefined }) {
 const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "sm", mb: 2 }, title), children);
 
 /** Branches that have begun, where they are only named: what waits, and the way to it. */
-export const Waiting = ({ begun, here }) => (begun ?? []).map(({ number, interval, sentence }) => h(Text, { key: number, role: "note" },
-  h(To, { to: at({ ...here, view: "branches" }) }, `Branch ${number}`), `${interval ? ` of ${interval}` : ""} is begun. ${visible(sentence)} Readers see none of it until it is published.`));
+export const Waiting = ({ begun, here }) => (begun ?? []).map((branch) => h(Box, { key: branch.number, role: "note", colorPalette: colourOf("begun"), borderWidth: 1, borderLeftWidth: 4, borderColor: "colorPalette.solid", borderRadius: "md", px: 3, py: 2 },
+  h(Text, null, h(To, { to: at({ ...here, view: "branches" }) }, `Branch ${branch.number}`), `${branch.interval ? ` of ${branch.interval}` : ""} is begun. ${visible(branch.sentence)} Readers see none of it until it is published.`),
+  h(Progress, branch)));
 
 function Branch({ branch, here, now }) {
   const { number, offers, state, interval, selection, sentence, by, why, at: since, changed_at: changed } = branch;

@@ -5,7 +5,10 @@ import { useLive } from "./api.js";
 import { BranchState, ViewOf, Waiting, aside, marked } from "./branches.js";
 import { Command, Empty, Key, Problem, Read, Rows, To, When, Who, at, h, visible } from "./parts.js";
 import { bytes } from "./sizes.js";
+import { colourOf as colourOfState } from "./states.js";
 import { isUpkeep } from "./overview.js";
+import { Rules as Ruling, firstChange } from "./showing/rules.js";
+import { Settings } from "./showing/settings.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
 const { Badge, Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
@@ -45,7 +48,7 @@ function OnScreen({ one: { store, source, name } }) {
     watch.observe(shown.current);
     return () => watch.disconnect();
   }, []);
-  return h(Box, { ref: shown, as: "section", "aria-label": visible(name), minHeight: "6rem" },
+  return h(Box, { ref: shown, as: "section", "aria-label": visible(name), minHeight: "3rem" },
     h(Heading, { size: "sm", mb: 2 }, h(To, { to: at({ store, source, view: "datasets" }) }, visible(name)), h(Text, { as: "span", color: "fg.muted", fontWeight: "normal" }, ` in ${visible(store)}`)),
     seen && h(DatasetsOf, { place: { store, source } }));
 }
@@ -56,9 +59,9 @@ export function DatasetsOf({ place: { store, source } }) {
     const bare = datasets.filter(({ summed }) => !summed);
     return h(Stack, { gap: 2 },
       h(Waiting, { begun, here: { store, source } }),
-      datasets.length > 0 && h(Rows, { heads: ["Dataset", "", "Compacted", "Chunks", "Partitions", "Rows", "Files", "Bytes", "Since", "Being merged", "Looked at"],
+      datasets.length > 0 && h(Rows, { label: "Datasets", heads: ["Dataset", "Chunks", "Compacted", "Rows", "Files", "Bytes", "Of the time", "What is to say", "Looked at"],
         rows: datasets.map((one) => row(one, { store, source }, now)) }),
-      !datasets.length && h(Empty, null, "Nothing was published here. A partition publishes when it completes or closes with output."),
+      !datasets.length && h(Text, { color: "fg.muted", fontSize: "sm" }, "Nothing was published here. A partition publishes when it completes or closes with output."),
       !all_looked_at && h(Text, { color: "fg.muted", fontSize: "sm" }, "Datasets of which there are no sums are looked for among the first 100 head records only."),
       bare.length > 0 && h(Unplanned, { kept, planning, names: bare.map(({ dataset }) => dataset) }),
       h(Groups, { groups }),
@@ -67,12 +70,22 @@ export function DatasetsOf({ place: { store, source } }) {
 }
 
 function row(one, here, now) {
-  const name = h(Text, { as: "span" }, h(To, { to: at({ ...here, dataset: one.dataset }) }, visible(one.dataset)), one.hidden > 0 && `, ${one.hidden} hidden`);
-  if (!one.summed) return [one.dataset, name, "", "never planned", ...Array(7).fill("")];
-  return [one.dataset, name, h(Share, { chunks: one.chunks }), percent(one), told(one), count(known(one).heads), count(known(one).rows),
+  const name = h(To, { to: at({ ...here, dataset: one.dataset }) }, visible(one.dataset));
+  if (!one.summed) return [one.dataset, name, "never planned", ...Array(5).fill(""), toSay(one).join(", "), ""];
+  return [one.dataset, name, h(Box, null, h(Share, { chunks: one.chunks }), h(Text, { fontSize: "xs", color: "fg.muted" }, told(one))),
+    h(Box, null, percent(one), h(Text, { fontSize: "xs", color: "fg.muted", whiteSpace: "nowrap" }, left(one))),
+    h(Box, null, count(known(one).rows), h(Text, { fontSize: "xs", color: "fg.muted", whiteSpace: "nowrap" }, `of ${count(known(one).heads)} partitions`)),
     change(known(one).files_before, known(one).files_now, count), change(known(one).bytes_before, known(one).bytes_now, bytes),
-    one.first ? one.first.slice(0, 10) : "no interval", count(one.running), h(When, { at: one.updated_at, now })];
+    h(Text, { as: "span", whiteSpace: "nowrap" }, times(one)), toSay(one).join(", ") || h(Text, { color: "fg.muted" }, "nothing"), h(When, { at: one.updated_at, now })];
 }
+
+const left = (one) => (one.left_chunks ? `${sized(one)} left in ${count(one.left_chunks)} ${one.left_chunks === 1 ? "chunk" : "chunks"}` : "nothing left to merge");
+const sized = ({ left_bytes: size, percent: part }) => (typeof part === "number" ? bytes(size) : "unknown");
+const times = ({ first, last }) => (first ? `${first.slice(0, 10)} – ${last.slice(0, 10)}` : "no interval");
+
+/** What a person may want to know of a dataset beside its numbers; nothing of one that is well. */
+const toSay = ({ chunks, hidden, running }) => [[chunks["left out"], "left out"], [hidden, "hidden"], [running, "being merged now"]]
+  .filter(([number]) => number).map(([number, what]) => `${count(number)} ${what}`);
 
 /** Returns what is known of a dataset: where every sum is nothing, of its chunks nothing is known but that they are there. */
 const known = (one) => (one.heads || one.rows || one.files_before || one.bytes_before ? one : {});
@@ -106,12 +119,17 @@ function Groups({ groups }) {
 /** One dataset: what it adds up to, its chunks in time, and why each is or is not merged. */
 export function Dataset({ place: { store, source, dataset, after } }) {
   const here = { store, source, dataset };
-  return h(Read, useLive("dataset", { ...here, after }, () => PACE), ({ kept, summary, chunks, after: next, groups, planning, typed }, { now }) => h(Stack, { gap: 4 },
+  const rules = useLive("rules", here, () => PACE);
+  return h(Read, useLive("dataset", { ...here, after }, () => PACE), ({ kept, begun, summary, chunks, after: next, groups, settings, setting, planning, typed }, { now }) => h(Stack, { gap: 4 },
+    h(Waiting, { begun, here: { store, source } }),
     !summary.summed && h(Unplanned, { kept, planning, names: [dataset] }),
-    summary.summed && h(Sums, { summary, now }),
+    summary.summed && h(Sums, { summary, rules: rules.data, now }),
     chunks.length > 0 && h(Timeline, { chunks }),
     h(ViewOf, { key: dataset, here: { store, source }, dataset }),
-    chunks.length > 0 && h(Rows, { heads: ["Chunk", "State", "Files", "Bytes", "Rows", "Why", "Looked at"], rows: chunks.map((one) => chunkRow(one, now)) }),
+    h(Box, { display: "grid", gap: 4, alignItems: "start", gridTemplateColumns: { base: "minmax(0, 1fr)", lg: "minmax(0, 2fr) minmax(0, 1fr)" } },
+      h(Read, rules, (page, times) => h(Ruling, { page, here: { store, source }, dataset, now: times.now })),
+      h(Settings, { settings, setting, now })),
+    chunks.length > 0 && h(Rows, { label: "Chunks", heads: ["Chunk", "State", "Files", "Bytes", "Rows", "Why", "Looked at"], rows: chunks.map((one) => chunkRow(one, most(chunks), now)) }),
     h(HStack, null, after && h(To, { to: at(here) }, "Newest chunks"), next && h(To, { to: at({ ...here, after: next }) }, "Older chunks")),
     h(Groups, { groups }),
     summary.summed && h(Command, { label: "The same as a command:", text: typed })));
@@ -121,26 +139,41 @@ const StateOf = ({ state }) => h(Badge, { colorPalette: colourOf(state), variant
 
 const dead = ({ rows, dead_rows }) => `${count(rows)}${dead_rows ? `, ${count(dead_rows)} dead` : ""}`;
 
-function chunkRow(one, now) {
+/** The most files and bytes that a chunk of a page has had. */
+const most = (chunks) => ({ files: Math.max(1, ...chunks.map(({ files_before: number }) => number ?? 0)), bytes: Math.max(1, ...chunks.map(({ bytes_before: number }) => number ?? 0)) });
+
+/** What was published as a frame, and what there is now as what fills it: beside it stand both as numbers. */
+const Meter = ({ before, now, most: whole, children }) => h(Box, { whiteSpace: "nowrap" }, children, typeof before === "number" && h(Box, { "aria-hidden": true, "data-meter": `${before} ${now}`, height: "8px", borderWidth: 1, borderColor: "border.emphasized", borderRadius: "2px",
+  minWidth: "3px", width: `${(80 * before) / whole}px` }, h(Box, { height: "100%", bgColor: colourOfState(now < before ? "completed" : "claimable"), width: `${Math.min(100, (100 * (now ?? before)) / Math.max(1, before))}%`, minWidth: "2px" })));
+
+function chunkRow(one, whole, now) {
   const covered = one.uncovered_heads && one.state !== "fresh" ? ` (${count(one.uncovered_heads)} of ${count(one.heads)} partitions not)` : "";
   return [one.place, h(Text, { as: "span", whiteSpace: "nowrap" }, interval(one)), h(Text, { as: "span" }, h(StateOf, one), covered, aside(one).map((text) => h(Text, { key: text, as: "span" }, ", ", text))),
-    change(one.files_before, one.files_now, count), change(one.bytes_before, one.bytes_now, bytes), dead(one),
+    h(Meter, { before: one.files_before, now: one.files_now, most: whole.files }, change(one.files_before, one.files_now, count)),
+    h(Meter, { before: one.bytes_before, now: one.bytes_now, most: whole.bytes }, change(one.bytes_before, one.bytes_now, bytes)), dead(one),
     h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.reason ?? "")), h(When, { at: one.updated_at, now })];
 }
 
-function Sums({ summary, now }) {
-  const { first, last, merged_at, running, whole } = summary;
+/** The next change that rules make by themselves among the newest chunks. */
+function ByARule({ rules, now }) {
+  const first = firstChange(rules?.rules);
+  return first ? h(When, { at: first.changes_at, now }) : rules ? (rules.ahead ? "never" : "not computed") : "…";
+}
+
+function Sums({ summary, rules, now }) {
+  const { first, merged_at, running, whole } = summary;
   const { files_before, files_now, bytes_before, bytes_now, rows, dead_rows, heads } = known(summary);
   const facts = [
     ["compacted", percent(summary), told(summary)],
     ["files", count(files_now), `${count(files_before)} were published`],
     ["bytes", bytes(bytes_now), `${bytes(bytes_before)} were published`],
-    [summary.hidden ? "rows, hidden ones too" : "rows that readers see", count(rows), `of ${count(heads)} partitions${dead_rows ? `; ${count(dead_rows)} dead rows` : ""}`],
-    ["chunks", first ? `${first.slice(0, 10)} – ${last.slice(0, 10)}` : "no interval", whole ? "all are added up" : "only the newest are added up"],
-    ["last merged", merged_at ? h(When, { at: merged_at, now }) : "never", running ? `${count(running)} being merged now` : "none is being merged now"],
+    [summary.hidden ? "rows, hidden ones too" : "rows that readers see", count(rows), `of ${count(heads)} partitions${dead_rows ? `; ${count(dead_rows)} dead rows` : ""}`, `${first ? `${times(summary)}` : "no interval"}${whole ? "" : "; only the newest chunks are added up"}`],
+    ["left to merge", summary.left_chunks ? sized(summary) : "nothing", summary.left_chunks ? `in ${count(summary.left_chunks)} ${summary.left_chunks === 1 ? "chunk" : "chunks"}` : null,
+      [running ? `${count(running)} being merged now; ` : "", merged_at ? ["merged ", h(When, { key: "merged", at: merged_at, now })] : "never merged"]],
+    ["next change by a rule", h(ByARule, { rules, now }), visible(firstChange(rules?.rules)?.then[0] ?? "")],
   ];
-  return h(SimpleGrid, { columns: { base: 2, lg: 6 }, gap: 3 }, facts.map(([label, value, more]) => h(Box, { key: label, as: "section", "aria-label": label, borderWidth: 1, borderRadius: "md", p: 3 },
-    h(Text, { fontSize: "sm", color: "fg.muted" }, label), h(Text, { fontWeight: "bold" }, value), h(Text, { fontSize: "sm", color: "fg.muted" }, more))));
+  return h(SimpleGrid, { columns: { base: 2, lg: 6 }, gap: 3 }, facts.map(([label, value, ...more]) => h(Box, { key: String(label), as: "section", "aria-label": label, borderWidth: 1, borderRadius: "md", p: 3 },
+    h(Text, { fontSize: "sm", color: "fg.muted" }, label), h(Text, { fontWeight: "bold" }, value), more.filter(Boolean).map((text, place) => h(Text, { key: place, fontSize: "xs", color: "fg.muted", wordBreak: "break-word" }, text)))));
 }
 
 /** The chunks of a page in the order of time, each as wide as its interval; what has none stands behind a gap. */

@@ -14,7 +14,7 @@ from airflow_coordination.values.times import to_micros, told_moment
 
 GROUP: Final = "group|"
 """How the keys of groups begin in the source ``~duties``."""
-MOST_RUNS: Final = 20
+MOST_RUNS: Final = 24
 """So many runs are remembered, each by one letter."""
 DONE, FAILED, PAUSED = "d", "f", "p"
 MOST_SAID: Final = 500

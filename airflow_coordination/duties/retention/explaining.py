@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from airflow_coordination.duties.retention.ruled import Ruled, rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
@@ -15,7 +16,10 @@ from airflow_coordination.planning.view.view import Hidden, View
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.values.input_errors import InvalidInputError
 
-_LEFT = "left as it is"
+KEPT: Final = "kept"
+DROPPED: Final = "dropped"
+LEFT: Final = "left as it is"
+"""What becomes of an interval, in the words of all who tell it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +63,10 @@ def explained(coordinator: SourceCoordinator, dataset: str, what: str) -> Explai
 def _verdict(rules: Ruled, interval: Interval, now: datetime) -> tuple[str, str]:
     choice = choose(rules.rules, interval, now)
     if choice.rule is None or choice.index is None:
-        return _LEFT, choice.why
+        return LEFT, choice.why
     how = "lies inside" if choice.rule.type.drops else "overlaps"
     why = f"{rules.named(choice.index)}: {interval} {how} {choice.rule.reach(now)}"
-    return "dropped" if choice.rule.type.drops else "kept", why
+    return DROPPED if choice.rule.type.drops else KEPT, why
 
 
 def _interval(coordinator: SourceCoordinator, view: View, dataset: str, what: str) -> Interval:

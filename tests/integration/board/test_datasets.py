@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_coordination.duties.compaction.configured import set_compaction
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
@@ -93,6 +95,7 @@ def test_what_is_known_of_a_dataset_is_added_up(flights, get):
     assert (clean["bytes_before"], clean["bytes_now"], clean["percent"], clean["whole"]) == (10_000, 9_700, 70.0, True)
     assert clean["first"] == "2013-01-01T00:00:00Z"
     assert (clean["last"], clean["merged_at"]) == ("2013-01-05T00:00:00Z", "2013-01-10T00:00:00Z")
+    assert (clean["left_bytes"], clean["left_chunks"]) == (300, 2)
     one = get("dataset", dataset="clean")
     assert one["summary"] == clean
     assert one["planning"] == command("compaction plan", "flights", prefix=None, shell=AIRFLOW)
@@ -160,3 +163,13 @@ def test_what_is_no_dataset_and_no_place_is_refused(flights, get):
     get("dataset", 422, dataset="clean", after="\x00")
     get("dataset", 422, dataset="clean", limit=251)
     assert get("dataset", dataset="clean", after="no place")["chunks"] == []
+
+
+def test_how_a_dataset_is_compacted_is_said_with_who_said_so_and_why(flights, get):
+    assert get("dataset", dataset="clean")["settings"] is None
+    set_compaction(flights, "clean", '{"skipOffsetFromLatest": "P14D"}', "joe", "late files")
+    found = get("dataset", dataset="clean")
+    said = found["settings"]
+    assert (said["version"], said["author"], said["why"]) == (1, "joe", "late files")
+    assert json.loads(said["content"])["skipOffsetFromLatest"] == "P14D"
+    assert found["setting"] == "airflow coordination compaction set flights compaction.json --dataset clean --why '…'"

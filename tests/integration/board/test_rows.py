@@ -188,6 +188,8 @@ GETS = {
     "dataset?after": {"dataset": "clean", "after": _MONTHS[200].place},
     "view": {},
     "view?dataset": {"dataset": "clean"},
+    "rules": {"dataset": "clean"},
+    "rules?of": {"dataset": "clean", "of": "2013-01/P1M"},
     "owners": {"limit": 1000},
     **{f"partition?key={key}": {"key": key} for key in ("k000000006", "k000000998", "k000000999", "k000025008")},
 }

@@ -11,9 +11,10 @@ import pytest
 
 from airflow_coordination.board import visibility
 from airflow_coordination.board.showing.counting import MANY, BranchCounter
+from airflow_coordination.board.showing.rules import MOST_RULES
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.planning.intervals import interval_of
+from airflow_coordination.planning.intervals import Interval, interval_of
 from airflow_coordination.planning.view import changing
 from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
 from airflow_coordination.protocol.beside.documents import BranchCounts
@@ -255,7 +256,7 @@ def test_stored_names_are_no_datasets(flights, get, client, token):
     ("path", "given", "asked"),
     [
         ("view", {}, ["document", "branch_counts"]),
-        ("dataset", {"dataset": "clean"}, ["document"]),
+        ("dataset", {"dataset": "clean"}, ["document", "document", "branch_counts"]),
         ("datasets", {}, ["document", "branch_counts", "heads"]),
         ("partitions", {}, ["document"]),
         ("partitions", {"after": DAYS[1]}, []),
@@ -288,9 +289,9 @@ def test_counts_of_a_large_branch_are_kept_for_a_while(store):
 
 
 def test_the_rules_of_a_dataset_stand_before_those_of_all(flights, get, counting):
-    assert get("rules", dataset="clean")["rules"] == [
-        {"named": "default rule 1, loadForever", "own": False, "drops": False, "copies": {"_default_tier": 2}}
-    ]
+    [default] = get("rules", dataset="clean")["rules"]
+    assert (default["named"], default["own"], default["drops"]) == ("default rule 1, loadForever", False, False)
+    assert (default["copies"], default["chunks"]) == ({"_default_tier": 2}, 0)
     hot = '[{"type": "loadByPeriod", "period": "P1Y", "tieredReplicants": {"hot": 1}}, {"type": "dropForever"}]'
     set_rules(flights, "clean", hot, "ana", "only a year")
     counting.asked.clear()
@@ -307,3 +308,52 @@ def test_the_rules_of_a_dataset_stand_before_those_of_all(flights, get, counting
     assert (page["version"], page["typed"]) == (1, "airflow coordination rules get flights --dataset clean")
     assert not {"heads", "page", "get"} & set(counting.asked)
     get("rules", status=422, dataset="~1~clean")
+
+
+def chunk_of(day):
+    start = datetime(2013, 1, day, tzinfo=UTC)
+    return ChunkSums(dataset="clean", chunk_start=start, chunk_end=start + timedelta(days=1), heads=1)
+
+
+def test_rules_say_what_each_decides_and_when_another_one_will(flights, get):
+    now = flights.store.now()
+    days = [now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=ago) for ago in (1, 10, 29, 40)]
+    flights.looking.chunks.put(
+        [
+            *(ChunkSums(dataset="clean", chunk_start=day, chunk_end=day + timedelta(days=1), heads=1) for day in days),
+            ChunkSums(dataset="clean", state=ChunkState.LEFT_OUT),
+        ]
+    )
+    rules = '[{"type": "loadByPeriod", "period": "P30D", "tieredReplicants": {"hot": 1}}, {"type": "dropForever"}]'
+    set_rules(flights, "clean", rules, "ana", "only a month")
+    page = get("rules", dataset="clean")
+    kept, dropped, default = page["rules"]
+    assert [each["chunks"] for each in page["rules"]] == [3, 1, 0]
+    assert (page["author"], page["why"], page["looked_at"], page["looked_at_all"]) == ("ana", "only a month", 4, True)
+    assert datetime.fromisoformat(kept["changes_at"]) == days[2] + timedelta(days=31)
+    [then] = kept["then"]
+    assert then == f"{Interval(days[2], days[2] + timedelta(days=1))} is dropped by rule 2, dropForever"
+    assert [(each["changes_at"], each["then"]) for each in (dropped, default)] == [(None, [])] * 2
+    assert page["fits"] is None
+
+
+def test_which_rule_fits_a_key_or_an_interval_is_told_in_the_words_of_the_command(flights, get):
+    set_rules(flights, "clean", '[{"type": "dropBeforeByPeriod", "period": "P1Y"}]', "ana", "only a year")
+    flights.documents.change_view(lambda view: changing.hidden(view, "clean", JANUARY, "ana", "wrong", NOW), "ana", "w")
+    page = get("rules", dataset="clean", of="2013-01/P1M")
+    fits = page["fits"]
+    assert (fits["interval"], fits["becomes"]) == (str(JANUARY), "dropped")
+    assert fits["why"].startswith(f"rule 1, dropBeforeByPeriod P1Y: {JANUARY} lies inside ")
+    assert (fits["hidden_by"], fits["then"]) == ("ana", None)
+    assert page["explaining"] == "airflow coordination rules explain flights 2013-01/P1M --dataset clean"
+    get("rules", status=422, dataset="clean", of="no such thing")
+
+
+def test_more_rules_than_a_look_has_time_for_say_so(flights, get):
+    flights.looking.chunks.put([chunk_of(1)])
+    many = json.dumps([{"type": "dropBeforeByPeriod", "period": f"P{90 - years}Y"} for years in range(MOST_RULES)])
+    set_rules(flights, "clean", many, "ana", "w")
+    page = get("rules", dataset="clean")
+    assert (page["ahead"], len(page["rules"])) == (False, MOST_RULES + 1)
+    assert [each["chunks"] for each in page["rules"]] == [0] * MOST_RULES + [1]
+    assert {each["changes_at"] for each in page["rules"]} == {None}

@@ -116,6 +116,15 @@ def test_a_group_is_run_once_in_its_period_whoever_asks(world):
     assert world.runner("two").run(group(duty)).ran, "a schedule of the same period may come a little early"
 
 
+def test_the_last_day_of_a_group_that_runs_each_hour_is_remembered(world):
+    runner, well, ill = world.runner(), group(Noting()), group(Noting(does=raising(ValueError("no such thing"))))
+    runner.run(ill)
+    for _ in range(24):
+        world.clock.advance(PERIOD.total_seconds())
+        found = runner.run(well).state
+    assert found.runs == "d" * 24
+
+
 def test_while_one_leads_the_other_is_told_who_and_until_when(world):
     others = []
 
