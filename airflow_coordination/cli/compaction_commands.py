@@ -6,7 +6,6 @@ from typing import Final
 
 from airflow_coordination.cli.command import BY, NAMED, PREFIX, SOURCE, VERSIONS, YES, Command, option
 from airflow_coordination.cli.subcommands import compaction
-from airflow_coordination.cli.subcommands.duties import compaction_config
 
 _WHOSE: Final = (SOURCE, PREFIX, option("--dataset", required=True, help="The dataset"))
 COMPACTION_COMMANDS: Final = (
@@ -44,11 +43,11 @@ COMPACTION_COMMANDS: Final = (
             option("--by", help="With --now: who does it (default: the account you are logged in with)"),
         ),
     ),
-    Command("get", "Print how a dataset is compacted, as JSON", compaction_config.get, _WHOSE),
+    Command("get", "Print how a dataset is compacted, as JSON", compaction.get, _WHOSE),
     Command(
         "set",
         "Set how a dataset is compacted; in force from the next run of compactSegments",
-        compaction_config.set_,
+        compaction.set_,
         (
             *_WHOSE,
             option("file", help="Druid's JSON, an object; - for standard input"),
@@ -61,7 +60,7 @@ COMPACTION_COMMANDS: Final = (
     Command(
         "history",
         "Who has set how a dataset is compacted, when and why",
-        compaction_config.history,
+        compaction.history,
         (
             *_WHOSE,
             *VERSIONS,

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from heapq import nsmallest
 from typing import Final
 
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.explaining.wording import span
+from airflow_coordination.monitoring.owners import Holding
 from airflow_coordination.monitoring.progress import Rate, rate_of
 from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.past_tenure import PastTenure
-from airflow_coordination.values.status import PartitionStatus
+from airflow_coordination.values.status import Outcome, PartitionStatus
 
 ROWS: Final = 2_000
 """The most ended tenures that are read, however long the history is."""
@@ -82,6 +84,48 @@ def of_rows(rows: Sequence[PastTenure], now: datetime, limit: int) -> Lately:
     if len(rows) >= limit:
         since = max(since, rows[-1].ended_at)
     return Lately(now, since, tuple(each for each in rows if each.ended_at > since))
+
+
+@dataclass(frozen=True, slots=True)
+class Slow:
+    """The longest tenure of a partition.
+
+    :param key: the partition's.
+    :param lasted: how long it took, or has taken so far.
+    :param ended: how; ``None`` while it is held.
+    :param owner: whose it was.
+    """
+
+    key: str
+    lasted: timedelta
+    ended: Outcome | None
+    owner: str | None
+
+
+def slowest(known: Lately, held: Sequence[Holding], most: int) -> list[Slow]:
+    """Return the partitions whose tenures took longest, each once, the longest first.
+
+    What is held counts with the time it has taken so far, unless its lease is over: then nobody works on it. A tenure
+    whose beginning nobody knows is left out.
+
+    :param known: what ended in the last day.
+    :param held: what is held now, perhaps the first part of it.
+    :param most: so many at most.
+    """
+    longest = dict[str, Slow]()
+    for each in _all(known, held):
+        if each.key not in longest or longest[each.key].lasted < each.lasted:
+            longest[each.key] = each
+    return nsmallest(most, longest.values(), key=lambda one: (-one.lasted, one.key))
+
+
+def _all(known: Lately, held: Sequence[Holding]) -> Iterator[Slow]:
+    for now in held:
+        if now.since is not None and not now.expired:
+            yield Slow(now.key, known.now - now.since, None, now.owner)
+    for past in known.past:
+        if past.lasted is not None:
+            yield Slow(past.key, past.lasted, past.outcome, past.owner)
 
 
 def _completions(past: Sequence[PastTenure]) -> list[datetime]:

@@ -13,9 +13,9 @@ from typing import Any, Final, Literal
 from airflow_coordination.outputs.attempts import check_published, told_by_footers
 from airflow_coordination.outputs.copies.reading import tier_manifests
 from airflow_coordination.outputs.heads.showing import read_view
-from airflow_coordination.outputs.leaving_out.choosing import chosen
 from airflow_coordination.outputs.leaving_out.conditions import Condition, Where
 from airflow_coordination.outputs.leaving_out.extremes import DAY, INSTANT, TEXT, WHOLE
+from airflow_coordination.outputs.leaving_out.kept import chosen
 from airflow_coordination.outputs.manifests import Manifest
 from airflow_coordination.outputs.published import published_manifests, source_identifier
 from airflow_coordination.outputs.schemas import flattened

@@ -39,8 +39,7 @@ from airflow_coordination.protocol.writes import (
     SetPause,
     Sweep,
 )
-from airflow_coordination.stores.in_memory_ended import KeepsEnded
-from airflow_coordination.stores.in_memory_looking import outlook_of, ranges_of
+from airflow_coordination.stores.in_memory_looking import KeepsEnded, outlook_of, ranges_of
 from airflow_coordination.stores.in_memory_source import StoredSource, place_of
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.settings import CREATE_PAGE

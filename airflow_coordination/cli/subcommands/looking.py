@@ -25,10 +25,9 @@ from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import Holding, began, owners
 from airflow_coordination.monitoring.selection import listed
-from airflow_coordination.monitoring.slowest import Slow, slowest
 from airflow_coordination.monitoring.states import by_state
 from airflow_coordination.monitoring.summaries import Line, lines, summary
-from airflow_coordination.monitoring.throughput import Lately, lately
+from airflow_coordination.monitoring.throughput import Lately, Slow, lately, slowest
 from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.outputs.published import published_accounting
 from airflow_coordination.planning.view.showing import dataset_of, of_dataset, unseen

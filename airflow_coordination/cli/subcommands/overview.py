@@ -15,8 +15,8 @@ from airflow_coordination.leases.explaining.wording import ahead, holder, span
 from airflow_coordination.leases.supply import partitions_of
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.owners import Holding, owners
-from airflow_coordination.monitoring.sources import SourceSummary, sources
 from airflow_coordination.monitoring.states import by_state, state_of
+from airflow_coordination.monitoring.summaries import SourceSummary, sources
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.remedies import quoted
 from airflow_coordination.spark.balance import look_at

@@ -7,7 +7,7 @@ then the view. A head record that is to go keeps its interval in the view. So if
 read, and the partition has not changed when the retract comes, readers have not seen it in between.
 
 Margins are counted from when the store has written what hides something, not from when somebody was about to
-(:mod:`~airflow_coordination.duties.retention.surely`).
+(:mod:`~airflow_coordination.duties.retention.purge`).
 
 Files are left to the collector, whose own margin lets readers finish who have begun before.
 
@@ -18,13 +18,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from heapq import nsmallest
 from itertools import islice
 from typing import Final
 
-from airflow_coordination.duties.retention.surely import surely, view_at
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.outputs.heads.pages import head_pages, read_aside, with_aside
 from airflow_coordination.planning.periods import FIRST
@@ -33,6 +33,7 @@ from airflow_coordination.planning.unused.emptying import Unseen, is_purged, las
 from airflow_coordination.planning.view import changing
 from airflow_coordination.planning.view.showing import branch_of, by_dataset, dataset_of
 from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, Hidden, View
+from airflow_coordination.protocol.beside.documents import VIEW
 from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
@@ -319,6 +320,47 @@ class _Run:
             return False
         counts = counting.branch_counts(self._source, branch.number) if counting else None
         return counts is not None and counts.completed >= counts.partitions
+
+
+_PAGE: Final = 20
+
+
+def view_at(coordinator: SourceCoordinator, moment: datetime) -> View:
+    """Return the view as it was at a moment, by the store's clock; an empty one where that cannot be read.
+
+    :param moment: versions that were written later are passed over, the newest first.
+    """
+    before = None
+    while page := coordinator.documents.history(VIEW, before, _PAGE):
+        for version in page:
+            if version.at <= moment:
+                with suppress(InvalidInputError):  # somebody has mended it since, and what it said is not known
+                    return View.said_by(version)
+                return EMPTY
+        before = page[-1].version
+    return EMPTY
+
+
+def surely(view: View, then: View, now: datetime) -> View:
+    """Return a view that counts as new what it did not say already at an earlier time.
+
+    What is being purged stays as it is: its mark says what goes.
+
+    :param then: the view as it was at that time.
+    :param now: when what is new is said to have begun.
+    """
+
+    def branch(each: Branch) -> Branch:
+        before = then.branch(each.number)
+        same = before is not None and before.state is each.state
+        return each if same else replace(each, changed_at=now)
+
+    def hidden(each: Hidden) -> Hidden:
+        return each if each.purging or each in then.hidden else replace(each, since=now)
+
+    return replace(
+        view, branches=tuple(branch(each) for each in view.branches), hidden=tuple(hidden(each) for each in view.hidden)
+    )
 
 
 def _has_old(view: View, upto: datetime) -> bool:

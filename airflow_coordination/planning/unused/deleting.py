@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_coordination.planning.compaction.slots import Slots
-from airflow_coordination.planning.intervals import Interval
+from airflow_coordination.planning.intervals import Interval, subtract
 from airflow_coordination.planning.periods import Period
+from airflow_coordination.planning.timeline import Piece, timeline
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.times import aware
+from airflow_coordination.values.times import aware, needed
 
 RETAIN: Final = Period(0, timedelta(days=90), "P90D")
 BUFFER: Final = Period(0, timedelta(days=30), "P30D")
@@ -87,6 +88,36 @@ def deletable(unused: Iterable[Unused], margins: Margins, now: datetime) -> list
             taken[one.dataset] = taken.get(one.dataset, 0) + 1
             found.append(one)
     return found
+
+
+_WAIT: Final = timedelta(minutes=15)
+"""How long somebody must have led before anything is marked (``millisToWaitBeforeDeleting``)."""
+
+
+def overshadowed(
+    pieces: Iterable[Piece], served: Collection[Hashable], leads_for: timedelta, wait: timedelta = _WAIT
+) -> list[Piece]:
+    """Return the pieces no part of which shows even if only what is served counts.
+
+    :param served: names of the pieces that readers can have, and of those that need no copy.
+    :param leads_for: for how long whoever asks has led.
+    :param wait: how long somebody must have led; 15 minutes.
+    :raises InvalidInputError: when a time is negative, or the pieces are no timeline.
+    """
+    if needed("leads_for", leads_for, zero=True) < needed("wait", wait, zero=True):
+        return []
+    row = list(pieces)
+    hidden = timeline(row).overshadowed
+    slices = timeline(one for one in row if one.name in served).slices
+    return [
+        piece
+        for piece in hidden
+        if not subtract(piece.interval, [s.interval for s in slices if _newer(s.version, piece)])
+    ]
+
+
+def _newer(version: int | str, piece: Piece) -> bool:
+    return version > piece.version  # type: ignore[operator]  # a timeline has numbers only, or texts only
 
 
 def _is_old(one: Unused, margins: Margins, now: datetime) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from airflow_coordination.leases.outcomes import GiveUp, PartitionOutcome
@@ -10,7 +11,6 @@ from airflow_coordination.outputs.adding import check_arguments
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.spark.lease import PartitionLease
-from airflow_coordination.spark.together.files import beside_keys
 from airflow_coordination.spark.together.writing import Written, written
 from airflow_coordination.systems.objects.listing import is_group, object_paths, spark_paths
 from airflow_coordination.systems.objects.storage import OutputError, move_directory, side_by_side
@@ -174,6 +174,38 @@ class PartitionLeases(Mapping[str, Partition]):
             known = ", ".join(map(repr, list(self)[:3]))
             raise InvalidInputError("key", key, "is none of these partitions", f"Give one of {len(self)}, as {known}")
         return key
+
+
+_PATH: Final = "__lease_path"
+_SPELT: Final = ((r"^file:/+", "/"), (r"^s3[an]?://", "s3://"))
+"""One place is spelt in several ways: by the payload, and by Spark."""
+
+
+def beside_keys(rows: Any, column: str, files: Sequence[tuple[str, str]]) -> Any:
+    """Return rows with a column more: the key of the partition whose file each was read from, null for another file.
+
+    :param rows: a DataFrame, just read.
+    :param column: its name.
+    :param files: addresses and keys.
+    :raises InvalidInputError: when the rows have such a column.
+    """
+    from pyspark.sql import functions as fn
+
+    if column.lower() in map(str.lower, rows.columns):
+        raise InvalidInputError("column", column, "is a column of these rows already", "Give another name")
+    known = [(_spelt(path), key) for path, key in files]
+    table = rows.sparkSession.createDataFrame(known, f"{_PATH} string, `{column.replace('`', '``')}` string")
+    # Spark writes the path as in a URL, in which a plus stands for itself.
+    path = fn.expr("url_decode(replace(_metadata.file_path, '+', '%2B'))")
+    for pattern, spelling in _SPELT:
+        path = fn.regexp_replace(path, pattern, spelling)
+    return rows.withColumn(_PATH, path).join(fn.broadcast(table), _PATH, "left").drop(_PATH)
+
+
+def _spelt(path: str) -> str:
+    for pattern, spelling in _SPELT:
+        path = re.sub(pattern, spelling, path)
+    return path
 
 
 def _publishes(outcome: object) -> bool:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
+from airflow_coordination.leases.people import People
 from airflow_coordination.leases.supply import FunctionOfState, Supplied, SupplierRun, identified
 from airflow_coordination.outputs.heads.showing import shown_pages, steadily
 from airflow_coordination.planning.view.view import View
@@ -24,7 +25,6 @@ from airflow_coordination.protocol.results import Created, Outlook, Swept
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.testing.history.log import MemoryLog
 from airflow_coordination.testing.history.operations import Kind, Operation, Output, Told
-from airflow_coordination.testing.history.people import RecordedPeople
 from airflow_coordination.testing.history.views import said
 from airflow_coordination.values.accounting import Accounting, flat
 from airflow_coordination.values.blocks import Block
@@ -70,6 +70,43 @@ def seen(partition: Partition | None) -> Result:
 def held(lease: Lease) -> Result:
     """Return what a history keeps of a lease that was given."""
     return {**seen(lease.partition), "nonce": lease.fence.nonce, "expires": _seconds(lease.expires_at)}
+
+
+Noted = Callable[[Kind, str, Mapping[str, Any], Callable[[], Partition]], Partition]
+
+
+class RecordedPeople(People):
+    """The same part of a coordinator, which notes each call.
+
+    :param coordinator: whose part.
+    :param noted: makes a call on a partition and notes what came of it.
+    """
+
+    def __init__(self, coordinator: SourceCoordinator, noted: Noted) -> None:
+        super().__init__(coordinator._core, coordinator._has.follow_ups, coordinator._has.head_intervals)
+        self._noted = noted
+
+    def act(  # noqa: D102
+        self,
+        action: Action,
+        key: str,
+        by: str,
+        why: str,
+        seen: Partition | None = None,
+        *,
+        branch: int | None = None,
+        out_of_branch: bool = False,
+        batch: str | None = None,
+    ) -> Partition:
+        more: dict[str, Any] = {"branch": branch, "out_of_branch": out_of_branch, "batch": batch}
+        call = lambda: People.act(self, action, key, by, why, seen, **more)  # noqa: E731
+        given = {"branch": branch} if action is Action.RESET else {}
+        return self._noted(Kind(action.value), key, given, call)
+
+    def purge(self, seen: Partition, datasets: Iterable[str], by: str, why: str) -> Partition:  # noqa: D102
+        stored = sorted(datasets)
+        call = lambda: People.purge(self, seen, stored, by, why)  # noqa: E731
+        return self._noted(Kind.RETRACT, seen.key, {"datasets": stored}, call)
 
 
 class RecordedCoordinator:

@@ -10,7 +10,7 @@ import pytest
 from airflow_coordination.leases import Owner, PartitionStatus, SourceCoordinator
 from airflow_coordination.monitoring.owners import owners
 from airflow_coordination.monitoring.progress import Pace
-from airflow_coordination.monitoring.sources import sources
+from airflow_coordination.monitoring.summaries import sources
 from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.stores import open_store

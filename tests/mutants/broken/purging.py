@@ -5,7 +5,6 @@ from __future__ import annotations
 from tests.mutants.mutant import Mutant, Tested
 
 _EMPTYING, _PURGE, _CHANGING = "planning.unused.emptying", "duties.retention.purge", "planning.view.changing"
-_SURELY = "duties.retention.surely"
 
 
 def _purge(test: str) -> Tested:
@@ -119,7 +118,7 @@ MUTANTS = (
     ),
     Mutant(
         "what was hidden by who was stopped counts from when they began",
-        _SURELY,
+        _PURGE,
         "        return each if each.purging or each in then.hidden else replace(each, since=now)\n",
         "        return each\n",
         "S23: nobody has time to restore what readers saw a moment ago",
@@ -127,7 +126,7 @@ MUTANTS = (
     ),
     Mutant(
         "a branch that was over late counts from when somebody was about to end it",
-        _SURELY,
+        _PURGE,
         "        return each if same else replace(each, changed_at=now)\n",
         "        return each\n",
         "S23: readers are at what they saw a moment ago",

@@ -124,7 +124,7 @@ MUTANTS = (
     ),
     Mutant(
         "what is hidden by what nobody can read is marked",
-        "planning.unused.overshadowed",
+        "planning.unused.deleting",
         "timeline(one for one in row if one.name in served)",
         "timeline(row)",
         "the old goes while the new cannot be read yet",

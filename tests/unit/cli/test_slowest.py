@@ -8,8 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_coordination.monitoring.owners import Holding
-from airflow_coordination.monitoring.slowest import slowest
-from airflow_coordination.monitoring.throughput import Lately
+from airflow_coordination.monitoring.throughput import Lately, slowest
 from airflow_coordination.values.status import Outcome
 
 NOW = datetime(2013, 1, 2, tzinfo=UTC)

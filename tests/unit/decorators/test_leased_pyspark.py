@@ -7,9 +7,9 @@ import pytest
 from airflow.sdk import DAG, task
 
 from airflow_coordination.hooks.policies import POLICIES
-from airflow_coordination.hooks.spark_connect import server_url
 from airflow_coordination.leases import SettingsError
 from airflow_coordination.operators import LeasedPySparkOperator
+from airflow_coordination.operators.pyspark import server_url
 from airflow_coordination.submission.arguments import PartitionCallable, RunDateWarning
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from airflow_coordination.leases import PartitionStatus, SourceCoordinator
-from airflow_coordination.monitoring.sources import sources
+from airflow_coordination.monitoring.summaries import sources
 from airflow_coordination.stores import open_store
 
 

@@ -18,8 +18,7 @@ from airflow_coordination.cli.context import CommandContext, account
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import agreed
 from airflow_coordination.duties.groups.registry import configured, named, resolved
-from airflow_coordination.duties.groups.running import START_DELAY, Group, GroupRun, GroupRunner
-from airflow_coordination.duties.groups.serving import serve
+from airflow_coordination.duties.groups.running import START_DELAY, Group, GroupRun, GroupRunner, serve
 from airflow_coordination.duties.groups.state import Result
 from airflow_coordination.duties.groups.told import Outcome, ToldDuty, ToldGroup, look, told_duty
 from airflow_coordination.planning.duties.groups import Duties

@@ -11,8 +11,14 @@ from airflow_coordination.planning.compaction.slots import first
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.periods import Period, parse_period
 from airflow_coordination.planning.timeline import Piece
-from airflow_coordination.planning.unused.deleting import Margins, Unused, deletable, deleting_slots, is_due
-from airflow_coordination.planning.unused.overshadowed import overshadowed
+from airflow_coordination.planning.unused.deleting import (
+    Margins,
+    Unused,
+    deletable,
+    deleting_slots,
+    is_due,
+    overshadowed,
+)
 from airflow_coordination.testing.cases.druid.lines import Checks, inner_list, interval
 from airflow_coordination.testing.cases.druid.slots import limited
 from airflow_coordination.testing.cases.reading import Fields, refuse

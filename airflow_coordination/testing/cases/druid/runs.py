@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Final
 
 from airflow_coordination.planning.compaction.chunks import Head
@@ -12,7 +16,6 @@ from airflow_coordination.planning.compaction.progress import Progress, progress
 from airflow_coordination.planning.compaction.search import Dataset, Found, Group, search
 from airflow_coordination.planning.compaction.slots import Slots, first
 from airflow_coordination.planning.intervals import Interval, parse_interval
-from airflow_coordination.testing.cases.druid.formulas import formula
 from airflow_coordination.testing.cases.druid.lines import Checks, told
 from airflow_coordination.testing.cases.druid.searching import config_of
 from airflow_coordination.testing.cases.reading import Fields, refuse
@@ -71,6 +74,35 @@ class _World:
         for name, heads in self.heads.items():
             for half in self.half_days(day):
                 heads += [Head((name, half, number), half, self.size) for number in range(self.parts)]
+
+
+_OPERATIONS: Final = MappingProxyType({ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul})
+_LONGEST: Final = 100
+
+
+def formula(where: str, value: object) -> Callable[[int], int]:
+    """Return what a number or a formula in ``r`` says for an ``r``.
+
+    :raises InvalidInputError: when it is neither.
+    """
+    text = str(value) if isinstance(value, int | str) and not isinstance(value, bool) else ""
+    try:
+        tree = ast.parse(text[:_LONGEST], mode="eval").body
+        _evaluated(tree, 0)
+    except (KeyError, SyntaxError, ValueError, RecursionError):
+        refuse(where, value, "is neither a number nor a formula in r", "Write such as 440-40*(r+1).")
+    return lambda r: _evaluated(tree, r)
+
+
+def _evaluated(node: ast.expr, r: int) -> int:
+    if isinstance(node, ast.BinOp):
+        found: int = _OPERATIONS[type(node.op)](_evaluated(node.left, r), _evaluated(node.right, r))
+        return found
+    if isinstance(node, ast.Name) and node.id == "r":
+        return r
+    if isinstance(node, ast.Constant) and isinstance(node.value, int):
+        return node.value
+    raise ValueError(ast.dump(node))
 
 
 def runs_line(line: Fields, checks: Checks) -> None:

@@ -8,8 +8,7 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.duties.groups.round import Ran, Round
-from airflow_coordination.duties.groups.running import Group, GroupRunner
-from airflow_coordination.duties.groups.serving import serve
+from airflow_coordination.duties.groups.running import Group, GroupRunner, serve
 from airflow_coordination.stores.in_memory import InMemoryStore
 
 

@@ -15,10 +15,10 @@ import pytest
 from airflow_coordination.leases import InvalidInputError
 from airflow_coordination.outputs import index_outputs, published_manifests
 from airflow_coordination.outputs.index import LEAST, put
-from airflow_coordination.outputs.leaving_out import choosing, kept
-from airflow_coordination.outputs.leaving_out.choosing import chosen
+from airflow_coordination.outputs.leaving_out import kept
 from airflow_coordination.outputs.leaving_out.conditions import Condition
 from airflow_coordination.outputs.leaving_out.extremes import Extremes
+from airflow_coordination.outputs.leaving_out.kept import chosen
 from airflow_coordination.outputs.manifests import Reference, digest_of
 from airflow_coordination.outputs.origins import Merged
 from airflow_coordination.spark import explain_completed
@@ -267,7 +267,7 @@ def test_files_of_overlays_and_of_unknown_schemas_are_read(data: Data, monkeypat
     overlay = replace(plain[0], merged=Merged(covers=()))
     for manifest, number in ((plain[0], 2), (untold, 0), (overlay, 0), (replace(plain[0], format="json"), 0)):
         known_of = {digest_of(manifest.to_bytes()): known}
-        monkeypatch.setattr(choosing, "kept_values", lambda *_, values=known_of: values)
+        monkeypatch.setattr(kept, "kept_values", lambda *_, values=known_of: values)
         assert len(chosen(IDENTIFIER, DATASET, [manifest], condition).excluded) == number
 
 

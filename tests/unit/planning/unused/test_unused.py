@@ -11,8 +11,14 @@ from hypothesis import strategies as st
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.periods import parse_period
 from airflow_coordination.planning.timeline import Piece, timeline
-from airflow_coordination.planning.unused.deleting import Margins, Unused, deletable, deleting_slots, is_due
-from airflow_coordination.planning.unused.overshadowed import overshadowed
+from airflow_coordination.planning.unused.deleting import (
+    Margins,
+    Unused,
+    deletable,
+    deleting_slots,
+    is_due,
+    overshadowed,
+)
 from airflow_coordination.values.input_errors import InvalidInputError
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
