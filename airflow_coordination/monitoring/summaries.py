@@ -1,4 +1,4 @@
-"""In a line each: a partition, what parked ones failed of, and what became of records."""
+"""In a line each: a source, a partition, what parked ones failed of, and what became of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The throughput of late: the newest ended tenures of a source, as many as may be read, and what they say."""
+"""The newest ended tenures of a source, as many as may be read, and what they say: throughput, and who was slowest."""
 
 from __future__ import annotations
 

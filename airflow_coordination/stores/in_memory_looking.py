@@ -1,4 +1,4 @@
-"""What can be seen of a source in memory: every partition is looked at."""
+"""What can be seen of a source in memory: every partition is looked at, and sums of what ended are kept."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _word(partition: Partition, now: datetime) -> str:
 
 
 class KeepsEnded(ABC):
-    """What :class:`.InMemoryStore` has of them."""
+    """What :class:`.InMemoryStore` has of what ended, and of its sums for each five minutes."""
 
     @abstractmethod
     def _step(self) -> AbstractContextManager[datetime]:

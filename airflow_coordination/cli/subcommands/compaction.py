@@ -1,4 +1,4 @@
-"""``compaction …``: what is merged next and why, doing it here, how far it is, and giving it up."""
+"""``compaction …``: what is merged next and why, doing it here, how far it is, how it is set, and giving it up."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""One run of a group under its lease: whoever has it leads, and each duty is reported, whatever the others do."""
+"""One run of a group under its lease: whoever has it leads, and each duty is reported, whatever the others do.
+
+And runs of groups again and again without Airflow, each in a thread of its own, until somebody stops it.
+"""
 
 from __future__ import annotations
 

@@ -6,8 +6,11 @@ partition as it was seen, narrowed to them. The order of reads makes that safe: 
 then the view. A head record that is to go keeps its interval in the view. So if it is still there when the view is
 read, and the partition has not changed when the retract comes, readers have not seen it in between.
 
-Margins are counted from when the store has written what hides something, not from when somebody was about to
-(:mod:`~airflow_coordination.duties.retention.purge`).
+Margins are counted from when the store has written what hides something. Who hides an interval, or rolls a branch back,
+reads the store's clock, and writes then. In between a process may be stopped for longer than any margin: what it writes
+at last says that it was so all the time, while readers saw it until now. So margins are not counted from what a view
+says of itself. The versions of its document bear the time at which the store has written them, and only what one of
+before the margin said counts as old.
 
 Files are left to the collector, whose own margin lets readers finish who have begun before.
 

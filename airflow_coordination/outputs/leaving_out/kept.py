@@ -1,4 +1,4 @@
-"""The least and greatest values of a dataset's files, kept beside the index of its manifests.
+"""The least and greatest values of a dataset's files, kept beside the index of its manifests, and what they leave out.
 
 ::
 

@@ -1,7 +1,11 @@
-"""What is deleted for good: two margins, the oldest first, so many at once, and never more than was listed.
+"""What is marked as unused because something hides it, and what of that is deleted for good.
 
-Source: Druid, ``KillUnusedSegments``, which is off by default. Druid deleted all of an interval, fresh things among it
-(PR 15710), and forgot the old behind a pointer (issue 15912); here exact names are listed, without a pointer.
+Marked is only what nothing shows of even if only what readers can have counts. Deleted is by two margins, the oldest
+first, so many at once, and never more than was listed.
+
+Source: Druid, ``MarkOvershadowedSegmentsAsUnused``, and ``KillUnusedSegments``, which is off by default. Druid deleted
+all of an interval, fresh things among it (PR 15710), and forgot the old behind a pointer (issue 15912); here exact
+names are listed, without a pointer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Many leases as the one call of a partition function sees them."""
+"""Many leases as the one call of a partition function sees them, and whose a row is by the file it was read from."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ Noted = Callable[[Kind, str, Mapping[str, Any], Callable[[], Partition]], Partit
 
 
 class RecordedPeople(People):
-    """The same part of a coordinator, which notes each call.
+    """The same part of a coordinator, which notes each call: a branch resets partitions, a purge empties head records.
 
     :param coordinator: whose part.
     :param noted: makes a call on a partition and notes what came of it.

@@ -1,4 +1,7 @@
-"""The area ``compaction_run``: run after run, a task that was begun is done before the next one."""
+"""The area ``compaction_run``: run after run, a task that was begun is done before the next one.
+
+Numbers of its cases may be formulas such as ``440-40*(r+1)``: whole numbers, ``+``, ``-``, ``*``, brackets, one name.
+"""
 
 from __future__ import annotations
 
