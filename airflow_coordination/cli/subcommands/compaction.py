@@ -15,6 +15,7 @@ from airflow_coordination.duties.compaction.configured import compaction_documen
 from airflow_coordination.duties.compaction.indexing import index_datasets
 from airflow_coordination.duties.compaction.plan import Plan, State, Task
 from airflow_coordination.duties.compaction.planner import Planner
+from airflow_coordination.outputs.overlays import merged_source
 from airflow_coordination.planning.compaction.configuration import CompactionConfig
 from airflow_coordination.planning.compaction.search import Group
 from airflow_coordination.planning.compaction.slots import CompactionSlots
@@ -52,16 +53,17 @@ def run(context: CommandContext, args: Namespace) -> int:
     if args.now is not None:
         for task in at_once(planner, args.now, args.by or account()):
             say(f"{task.key}: {task.state}")
-    from airflow_coordination.spark.merging_here import (
-        merge_here,
-    )  # imports what drivers need, which no other command does
+    from airflow_coordination.spark.draining import drain  # what drivers need, and no other command does
+    from airflow_coordination.spark.upkeep import compact
+    from airflow_coordination.systems.spark.session import session_here
 
-    with working("Merging"):
-        done = merge_here(
-            context.store,
-            args.source,
-            args.output_root,
-            master=args.master,
+    with working("Merging"), session_here(args.master, f"compaction of {args.source}", "let a DAG merge") as spark:
+        done = drain(
+            compact,
+            store=context.store,
+            source=merged_source(args.source),
+            spark=spark,
+            output_root=args.output_root,
             max_leases=args.max_groups,
             partition_prefix=args.partition_prefix,
         )
