@@ -35,6 +35,7 @@ from airflow_coordination.board.deeds import Asked, deeds_page
 from airflow_coordination.board.detail import detail
 from airflow_coordination.board.duties import acting as of_duties
 from airflow_coordination.board.duties import reading as duties_of
+from airflow_coordination.board.duties.changes import AskedSettings, settings_page
 from airflow_coordination.board.duties.models import (
     ConfigHistory,
     ConfigPage,
@@ -43,6 +44,7 @@ from airflow_coordination.board.duties.models import (
     DutiesPage,
     RunNowRequest,
     RunNowResult,
+    SettingsPage,
 )
 from airflow_coordination.board.models import DeedsPage, Overview, OwnersPage, PartitionPage, PartitionView, Wanted
 from airflow_coordination.board.reading import Body, Read
@@ -78,6 +80,7 @@ from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import storable
 
 MOST_ROWS: Final = 1_000
+MOST_CHANGES: Final = 50
 API_VERSION: Final = "1"
 API: Final = f"/api/v{API_VERSION}"
 _STATIC: Final = Path(__file__).parent / "static"
@@ -237,6 +240,25 @@ def audit(
     """Return what people did, the newest first; what somebody did to many partitions at once is one line."""
     meant = Meant(by=by or None, action=action or None, reach=reach, has=has or None, since=since)
     return _timed(response, deeds_page(user, store, source or None, Asked(meant, after, limit, became)))
+
+
+@routes.get(f"{API}/documents")
+def documents(
+    response: Response,
+    user: User,
+    store: Store,
+    source: Annotated[str | None, Query(description="Only this one: a stored identifier; else all")] = None,
+    document: Annotated[str | None, Query(description="Only this document of the source, by name")] = None,
+    before: Annotated[int | None, Query(ge=1, le=2**53, description="Of that one only versions older")] = None,
+    by: Annotated[str | None, Query(description="Only what this person or duty has set")] = None,
+    has: Annotated[str | None, Query(description="Only with this in its reason")] = None,
+    since: Annotated[AwareDatetime | None, Query(description="Only what was set since, with a time zone")] = None,
+    limit: Annotated[int, Query(ge=1, le=MOST_CHANGES)] = 30,
+) -> SettingsPage:
+    """Return what people and duties have set, the newest first: settings and rules, with what they were before."""
+    meant = Meant(by=by or None, has=has or None, since=since)
+    asked = AskedSettings(source or None, document or None, before, meant, limit)
+    return _timed(response, settings_page(user, store, asked))
 
 
 @routes.get(f"{API}/datasets")

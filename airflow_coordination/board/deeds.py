@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
-from airflow_coordination.board.models import DeedsPage, DeedView, SourceName
+from airflow_coordination.board.models import DeedsPage, DeedView, EndView, SourceName
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.stores import connections, opened
-from airflow_coordination.board.visibility import NotVisibleError, open_visible, visible_sources
+from airflow_coordination.board.visibility import NotVisibleError, open_visible, sees_all, visible_sources
 from airflow_coordination.monitoring.became import became, spoken
 from airflow_coordination.monitoring.deeds import Deed, Meant, deeds, newest, page
 from airflow_coordination.protocol import remedies
@@ -54,15 +54,15 @@ def deeds_page(user: BaseUser, connection: str, source: str | None, asked: Asked
     """
     if source is not None:
         with open_visible(user, connection, source) as (store, _):
-            return Read(_of_source(store, source, asked), store.now())
+            return Read(_of_source(store, source, asked, settings=sees_all(user)), store.now())
     if connection not in connections():
         raise NotVisibleError
     with opened(connection) as store:
         seen = [each.identifier for each in visible_sources(user, store)]
-        return Read(_of_all(store, seen, asked), store.now())
+        return Read(_of_all(store, seen, asked, settings=sees_all(user)), store.now())
 
 
-def _of_source(store: PartitionStore, source: str, asked: Asked) -> DeedsPage:
+def _of_source(store: PartitionStore, source: str, asked: Asked, *, settings: bool) -> DeedsPage:
     lines, full = _before(store, source, asked.after), AUDITED
     found, more = page(source, lines, more=len(lines) == full, limit=asked.limit, meant=asked.meant)
     return DeedsPage(
@@ -74,6 +74,7 @@ def _of_source(store: PartitionStore, source: str, asked: Asked) -> DeedsPage:
         typed=_typed(store, source, asked.meant),
         people=_named(line["by"] for line in lines),
         actions=_named(line["action"] for line in lines),
+        settings=settings,
     )
 
 
@@ -110,10 +111,11 @@ def _not_said(after: str) -> InvalidInputError:
     return InvalidInputError("after", after, "is nothing that a page has said", "Leave it out, for the first page")
 
 
-def _of_all(store: PartitionStore, seen: list[str], asked: Asked) -> DeedsPage:
+def _of_all(store: PartitionStore, seen: list[str], asked: Asked, *, settings: bool) -> DeedsPage:
     """Return what was done in all sources; it ends with the newest lines of each, which pages do not lead behind."""
     after = _left_out(asked.after)
-    found = [deed for source in seen[:SOURCES] for deed in deeds(source, newest(store, source, LINES))]
+    lines = {source: newest(store, source, LINES) for source in seen[:SOURCES]}
+    found = [deed for source, said in lines.items() for deed in deeds(source, said)]
     meant = sorted(filter(asked.meant.means, found), key=lambda deed: deed.at, reverse=True)
     end = after + asked.limit
     return DeedsPage(
@@ -126,7 +128,20 @@ def _of_all(store: PartitionStore, seen: list[str], asked: Asked) -> DeedsPage:
         people=_named(deed.by for deed in found),
         actions=_named(deed.action for deed in found),
         of=[SourceName(source=each, name=split_source(each)[1]) for each in seen[:SOURCES]],
+        ends=_ends(lines, asked.meant),
+        settings=settings,
     )
+
+
+def _ends(lines: Mapping[str, Sequence[Mapping[str, Any]]], meant: Meant) -> list[EndView]:
+    """Return of which sources there may be older lines that are meant, the one that ends first at the top."""
+    oldest = {source: said[0]["at"] for source, said in lines.items() if len(said) == LINES}
+    ends = [
+        EndView(source=source, name=split_source(source)[1], at=at)
+        for source, at in oldest.items()
+        if meant.since is None or at > meant.since
+    ]
+    return sorted(ends, key=lambda end: end.at, reverse=True)
 
 
 def _named(texts: Iterable[str]) -> list[str]:

@@ -157,13 +157,23 @@ class SourceName(BaseModel):
     name: str
 
 
+class EndView(BaseModel):
+    """A source of which more is kept than was read: nothing of it is told from before ``at``."""
+
+    source: str
+    name: str
+    at: datetime
+
+
 class DeedsPage(BaseModel):
     """What people did, the newest first; ``after`` is what the next page is asked with, absent on the last.
 
     ``sources`` is in how many sources was looked, and ``all_sources`` whether these are all; of each ``lines`` lines
     of the audit were read for this page, of many sources the newest. ``typed`` is the command that lists the same of
     one source. ``people`` and ``actions`` are those of what was read, and ``of`` the sources in which was looked, where
-    all are asked for: what one may narrow it by.
+    all are asked for: what one may narrow it by. ``ends`` are the sources of which older lines are there that pages of
+    all sources do not lead to, the one that ends first at the top. ``settings`` says whether the user may also see what
+    was set.
     """
 
     deeds: list[DeedView]
@@ -175,6 +185,8 @@ class DeedsPage(BaseModel):
     people: list[str] = []
     actions: list[str] = []
     of: list[SourceName] = []
+    ends: list[EndView] = []
+    settings: bool = False
 
 
 class BranchNote(BaseModel):

@@ -301,6 +301,9 @@ _LOOK: Final = (
                 "--reach", choices=[str(each) for each in Reach], help="Only to the source, one partition, or many"
             ),
             _option("--has", metavar="TEXT", help="Only with this in its reason, or in a partition's key"),
+            _option(
+                "--settings", action="store_true", help="What was set instead: rules, settings, and what they were"
+            ),
         ),
     ),
     Command("watch", "Watch a source: states, rate, and when it will be done; Ctrl-C leaves", watching.watch, _WATCH),

@@ -6,11 +6,14 @@ import json
 import re
 from collections.abc import Iterator
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from airflow_coordination.board.deeds import LINES
+from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores import open_store
@@ -147,3 +150,76 @@ def test_nothing_keeps_people_from_using_it(page: Page, address: str, colours: s
     above = [one for one in found.response["violations"] if one["impact"] != "minor"]
     assert [(one["id"], [node["html"] for node in one["nodes"]][:2]) for one in above] == []
     keep(page, f"board-people-{colours}")
+
+
+@pytest.fixture
+def ruled(source: SourceCoordinator) -> SourceCoordinator:
+    """Dora has set the rules of a vineyard twice."""
+    vineyard = SourceCoordinator(source.store, f"vineyard-{uuid4().hex[:8]}", "somebody")
+    vineyard.supplying.register_dag("flights_dag")
+    for period in ("P1M", "P2M"):
+        rule = {"type": "dropBeforeByPeriod", "period": period}
+        set_rules(vineyard, "clean", json.dumps([rule]), "dora", f"{period} are enough {HOSTILE}")
+    return vineyard
+
+
+def test_what_was_set_is_unfolded_by_keyboard_and_one_document_leads_on(
+    browser: Browser, address: str, ruled: SourceCoordinator
+) -> None:
+    here = f"{address}/plugin/partitions?store=coordination_default&source={ruled.source}%7CPARTITION&view=audit"
+    with remembered(browser, address, "editor") as editor:
+        editor.goto(here)
+        lines = editor.get_by_role("region", name="Settings and rules, in lines")
+        expect(lines.locator("tbody tr")).to_have_count(2)
+        newest = lines.locator("tbody tr").first
+        expect(newest).to_contain_text("set the rules of clean, version 2")
+        expect(newest).to_contain_text(f"“P2M are enough {HOSTILE}”")
+        expect(newest).not_to_contain_text('"P1M"')
+        lanes = editor.get_by_role("region", name="Who did what when").get_by_role("img")
+        expect(lanes).to_have_attribute("aria-label", re.compile("dora: set the rules of clean, version 2"))
+        newest.get_by_role("button", name="[0].period").focus()
+        editor.keyboard.press("Enter")
+        expect(newest.get_by_role("button", name="[0].period")).to_have_attribute("aria-expanded", "true")
+        expect(newest).to_contain_text('"P1M" → "P2M"')
+        expect(newest).to_contain_text(f"airflow coordination rules history {ruled.source} --dataset clean")
+        expect(editor.get_by_text("These are all that are kept.")).to_be_visible()
+        keep(editor, "board-settings")
+        for colours in ("light", "dark"):
+            editor.evaluate("theme => localStorage.setItem('theme', theme)", colours)
+            editor.reload()
+            expect(lines.locator("tbody tr")).to_have_count(2)
+            lines.get_by_role("button").first.click()
+            found = Axe().run(editor, context="#partitions-board", options={"resultTypes": ["violations"]})
+            worse = [each for each in found.response["violations"] if each["impact"] != "minor"]
+            assert [f"{each['id']}: {[node['html'] for node in each['nodes']][:3]}" for each in worse] == []
+        newest.get_by_role("link", name="Its versions before this").click()
+        expect(lines.locator("tbody tr")).to_have_count(1)
+        expect(lines).to_contain_text("version 1")
+        assert editor.evaluate("globalThis.hacked") is None
+
+
+def test_what_was_set_is_not_shown_to_who_may_not_edit_all_dags(
+    page: Page, address: str, ruled: SourceCoordinator
+) -> None:
+    page.goto(f"{address}/plugin/partitions?store=coordination_default&source={ruled.source}%7CPARTITION&view=audit")
+    expect(page.get_by_text("Nobody has done anything here yet")).to_be_visible()
+    expect(page.get_by_role("region", name="Settings and rules")).to_have_count(0)
+    assert "dora" not in page.content()
+
+
+def test_all_sources_say_where_they_end_and_one_of_them_leads_further(
+    page: Page, address: str, source: SourceCoordinator
+) -> None:
+    hive = SourceCoordinator(source.store, "hive", "somebody")
+    hive.supplying.register_dag("flights_dag")
+    cells = [f"cell-{number:02}" for number in range(LINES + 2)]
+    hive.create_partitions(cells)
+    for cell in cells:
+        hive.people.park(cell, "a bee", "full")
+    page.goto(f"{address}/plugin/partitions?store=coordination_default&view=audit&by=a%20bee")
+    end = page.get_by_role("note", name="Where it ends")
+    expect(end).to_contain_text("It ends here.")
+    expect(rows(page.get_by_role("region", name="What people did, in lines"))).to_have_count(LINES)
+    end.get_by_role("link", name="hive").click()
+    expect(rows(page.get_by_role("region", name="What people did, in lines"))).to_have_count(LINES + 2)
+    expect(end).to_have_count(0)

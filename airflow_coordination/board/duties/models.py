@@ -178,6 +178,50 @@ class ConfigHistory(BaseModel):
     typed: str
 
 
+class ToldDifference(BaseModel):
+    """What two versions of a document say otherwise, as JSON; ``old`` and ``new`` are absent where they say nothing."""
+
+    key: str
+    old: str | None
+    new: str | None
+
+
+class SettingsChange(BaseModel):
+    """A version of a document that somebody has written: :class:`~airflow_coordination.monitoring.changes.Change`.
+
+    ``name`` is what people call its source, absent where it serves all. ``differences`` are absent where the version
+    before is not kept any more, or one of both is no JSON; ``more`` says how many there are beside them. ``typed`` is
+    the command that prints all versions, absent where there is none.
+    """
+
+    source: str
+    name: str | None
+    document: str
+    what: str
+    version: int
+    at: datetime
+    by: str
+    why: str
+    differences: list[ToldDifference] | None
+    more: int
+    typed: str | None
+
+
+class SettingsPage(BaseModel):
+    """What people and duties have set, the newest first, in so many ``documents`` of so many ``sources``.
+
+    ``since``: what was written then or before was not looked at; absent where all that is kept was. ``typed`` is the
+    command that says the same.
+    """
+
+    changes: list[SettingsChange]
+    documents: int
+    since: datetime | None
+    sources: int
+    all_sources: bool
+    typed: str
+
+
 class ConfigRequest(Sent):
     """A partial update of the configuration: null makes a key the default again; ``seen`` is the version one saw."""
 

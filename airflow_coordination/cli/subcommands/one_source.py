@@ -15,6 +15,7 @@ from airflow_coordination.cli.subcommands.looking import chosen
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of, registered
 from airflow_coordination.monitoring.became import LOOKED_AT, Became, became, spoken
+from airflow_coordination.monitoring.changes import Change, newest_changes
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.deeds import Deed, Meant, Reach, deeds
 from airflow_coordination.monitoring.ended import ended_day
@@ -30,7 +31,7 @@ from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.remedies import listing, shell_of, typed
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import check_limit, identifier_of, split_source
+from airflow_coordination.values.names import ALL, check_limit, everybody, identifier_of, split_source
 
 MOST: Final = 20_000
 """The most parked partitions that are looked at."""
@@ -41,6 +42,8 @@ _COUNTED: Final = timedelta(hours=3)
 """Where no duty has counted, it is counted from so long ago on."""
 _PORTIONS: Final = 40
 """Looks at the history at most, of 1,500 endings each."""
+_SETTINGS: Final = 50
+"""Changes of settings that are printed at most."""
 
 
 def print_errors(context: CommandContext, args: Namespace) -> None:
@@ -89,6 +92,9 @@ def print_audit(context: CommandContext, args: Namespace) -> None:
     since = context.store.now() - age_of(args.since, "--since") if args.since else None
     reach = Reach(args.reach) if args.reach else None
     meant = Meant(by=args.by, action=args.action, reach=reach, has=args.has, since=since)
+    if args.settings:
+        _print_settings(context, args, meant)
+        return
     told: list[Deed] = []
     more = False
     for prefix, source in chosen(context, args):
@@ -104,6 +110,31 @@ def print_audit(context: CommandContext, args: Namespace) -> None:
         say(f"What became of it was looked at for {LOOKED_AT} partitions only.")
     if more:
         say(f"There may be more. Looked at were the newest {AUDITED}; `history KEY` has all of one partition")
+
+
+def _print_settings(context: CommandContext, args: Namespace, meant: Meant) -> None:
+    """Print what was set in a source, or in all and for all of them, oldest first, with what it was before."""
+    of = [context.coordinator(source, prefix) for prefix, source in chosen(context, args)]
+    prefixes = {args.partition_prefix, context.store.partition_prefix, *(each.partition_prefix for each in of)}
+    serving_all = [] if args.source else [everybody(prefix) for prefix in prefixes]
+    found = newest_changes(context.store, [*serving_all, *map(identifier_of, of)], meant, _SETTINGS)
+    print_rows([_setting_row(each) for each in reversed(found.found)], args.output)
+    if found.since is not None:
+        say(f"There is more, set at {found.since.isoformat(timespec='seconds')} or before; `rules history`,")
+        say("`compaction history` and `config history` have all of one document.")
+
+
+def _setting_row(change: Change) -> Row:
+    said = change.document
+    _, name, _ = split_source(said.source)
+    return {
+        "at": said.at,
+        "source": None if name == ALL else name,
+        "by": said.author,
+        "set": f"{change.what}, version {said.version}",
+        "changed": None if change.differences is None else "; ".join(map(str, change.told)),
+        "why": said.comment,
+    }
 
 
 def _deed_row(deed: Deed, found: Became | None) -> Row:

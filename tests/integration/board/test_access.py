@@ -32,7 +32,13 @@ BODIES = {
     "ConfigRequest": {"changes": {"maxSegmentsToMove": 9}, "seen": 0, "why": "w"},
     "RunNowRequest": {"group": "HistoricalManagementDuties", "why": "w"},
 }
-OF_ALL = {"/api/v1/duties", "/api/v1/duties/run-now", "/api/v1/config", "/api/v1/config/history"}
+OF_ALL = {
+    "/api/v1/duties",
+    "/api/v1/duties/run-now",
+    "/api/v1/config",
+    "/api/v1/config/history",
+    "/api/v1/documents",
+}
 """The routes about what serves all sources of a store."""
 """What is sent beside store and source; a route with another body fails here until it is given one."""
 SCHEMA = create_app().openapi()
@@ -228,7 +234,9 @@ def led(store):
 
 
 @pytest.mark.parametrize(("role", "teams"), EVERYBODY, ids=str)
-def test_duties_and_their_configuration_are_theirs_who_may_edit_all(client, led, token, auth_manager, role, teams):
+def test_duties_and_their_configuration_are_theirs_who_may_edit_all(
+    client, led, flights, token, auth_manager, role, teams
+):
     may = edits_all(role, teams, auth_manager)
     nowhere = ask(client, SERVING_ALL[0], token(role, teams), store="nowhere")
     assert nowhere.status_code == 404

@@ -7,6 +7,8 @@ import shlex
 import pytest
 
 from airflow_coordination.board import deeds
+from airflow_coordination.duties.configuring import set_config
+from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from tests.integration.board.conftest import OPEN_DAG, OURS, TEAM_DAG
 
@@ -221,3 +223,52 @@ def test_a_store_of_before_has_a_line_for_each(acted, ask, monkeypatch):
     monkeypatch.setattr(kind, "audit", before)
     assert len(ask(source=HERE["source"]).json()["deeds"]) == 42
     assert TEAM_DAG not in ask().text
+
+
+def test_where_all_sources_end_is_said_with_the_sources_that_have_more(acted, ask, monkeypatch):
+    assert ask().json()["ends"] == []
+    monkeypatch.setattr(deeds, "LINES", 3)
+    page = ask().json()
+    assert page["after"] is None
+    [end] = page["ends"]
+    assert (end["source"], end["name"]) == (HERE["source"], "flights")
+    oldest = [each["at"] for each in page["deeds"] if each["name"] == "flights"][-1]
+    assert end["at"] <= oldest
+    older = [each for each in ask(source=end["source"]).json()["deeds"] if each["since"] < end["at"]]
+    assert older, "the page of the source leads on"
+    assert ask(since=oldest).json()["ends"] == [], "nothing that is asked for is older"
+    assert ask(teams=["theirs"]).json()["ends"] == []
+
+
+@pytest.mark.parametrize(("role", "may"), [("admin", True), ("viewer", False)])
+def test_what_was_set_is_theirs_who_may_edit_all_dags(acted, ask, client, token, role, may):
+    set_rules(acted, "clean", '[{"type": "loadForever"}]', "dora", "<script>")
+    set_config(acted, {"maxSegmentsToMove": 9}, "ana", "slow")
+    for of in ({}, {"source": HERE["source"]}):
+        assert ask(role, **of).json()["settings"] is may
+        headers = {"Authorization": f"Bearer {token(role, ['ours'])}"}
+        answer = client.get("/api/v1/documents", params={"store": HERE["store"], **of}, headers=headers)
+        assert answer.status_code == (200 if may else 404)
+        if not may:
+            assert "dora" not in answer.text
+            continue
+        told = {(each["by"], each["name"], each["what"]) for each in answer.json()["changes"]}
+        wanted = {("dora", "flights", "the rules of clean")}
+        assert told == wanted | (set() if of else {("ana", None, "the configuration of the duties")})
+    if may:
+        gone = client.get(
+            "/api/v1/documents", params={"store": HERE["store"], "source": "no|PARTITION"}, headers=headers
+        )
+        assert gone.status_code == 404
+
+
+def test_one_document_leads_on_and_names_the_command_that_prints_all_of_it(acted, client, token):
+    for period in ("P1M", "P2M", "P3M"):
+        set_rules(acted, "clean", f'[{{"type": "dropBeforeByPeriod", "period": "{period}"}}]', "dora", "w")
+    headers = {"Authorization": f"Bearer {token('admin', [])}"}
+    given = {**HERE, "document": "rules/clean", "before": 3}
+    page = client.get("/api/v1/documents", params=given, headers=headers).json()
+    assert [each["version"] for each in page["changes"]] == [2, 1]
+    assert page["changes"][0]["differences"] == [{"key": "[0].period", "old": '"P1M"', "new": '"P2M"'}]
+    assert page["changes"][0]["typed"] == "airflow coordination rules history flights --dataset clean"
+    assert (page["since"], page["documents"]) == (None, 1)

@@ -6,6 +6,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import psycopg
 import pytest
@@ -25,6 +26,8 @@ from tests.integration.stores.filling import SOURCE, fill
 
 pytestmark = pytest.mark.slow
 NUMBER = 50_000
+ROWS_OF_DOCUMENTS = 300
+"""A few sources, their documents, and a hundred versions of these."""
 HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
 CHILDREN = "children|PARTITION"
 _READ = """SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables
@@ -123,6 +126,8 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
         SourceCoordinator(store, "children", "somebody").supplying.register_dag(OPEN_DAG)
         filled.looking.chunks.put(_MONTHS)
         filled.documents.change_view(_a_branch_and_much_that_is_hidden, "ana", "late rows")
+        for number in range(300):
+            filled.documents.change("compaction/other", partial("[{}]".format, number), "ana", "w")
         store.close()
         yield url
 
@@ -210,6 +215,15 @@ def test_a_look_reads_few_rows(client: TestClient, token, rows, asked):
     read = rows() - before
     print(f"{read:6} rows read: {asked}")
     assert read <= ROWS
+
+
+def test_what_was_set_is_read_up_to_an_end(client: TestClient, token, rows):
+    client.headers["Authorization"] = f"Bearer {token('admin', [])}"
+    before = rows()
+    for given in ({}, {"by": "nobody"}, {"document": "compaction/other", "before": 200}):
+        answer = client.get("/api/v1/documents", params={**HERE, **given})
+        assert answer.json()["since"] is not None, answer.text
+    assert rows() - before <= 3 * ROWS_OF_DOCUMENTS
 
 
 def test_all_dead_letters_are_found_in_portions(client: TestClient, token, rows):

@@ -6,6 +6,8 @@ from datetime import timedelta
 import pytest
 
 from airflow_coordination.cli.standalone import main
+from airflow_coordination.duties.configuring import set_config
+from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import PartitionIdentifier
 from airflow_coordination.monitoring.became import LOOKED_AT
 from airflow_coordination.protocol.beside.ended_sums import SLOT, EndedSums, slot_of
@@ -96,6 +98,19 @@ def test_b8_what_became_of_many_is_told_of_the_first(failed, asked):
     [row], said = asked("audit")
     assert row["became"] == "100 still parked (of the first 100)"
     assert "looked at for 100 partitions only" in said
+
+
+def test_what_was_set_is_told_with_what_it_was_before(failed, asked, cli):
+    for period, by in (("P1M", "ana"), ("P2M", "dora")):
+        set_rules(failed, "clean", json.dumps([{"type": "dropBeforeByPeriod", "period": period}]), by, f"{period} do")
+    set_config(failed, {"maxSegmentsToMove": 9}, "joe", "slow")
+    first, second = asked("audit", "--settings")[0]
+    assert (first["by"], first["source"], first["set"]) == ("ana", "flights", "the rules of clean, version 1")
+    assert first["changed"] == '[0].type nothing → "dropBeforeByPeriod"; [0].period nothing → "P1M"'
+    assert (second["changed"], second["why"]) == ('[0].period "P1M" → "P2M"', "P2M do")
+    assert [row["by"] for row in asked("audit", "--settings", "--by", "dora")[0]] == ["dora"]
+    code, out, _ = cli("audit", "--settings", "-o", "json")
+    assert (code, json.loads(out)[-1]["set"]) == (0, "the configuration of the duties, version 1")
 
 
 def test_b8_a_reach_that_is_none_is_named(failed, cli, capsys):

@@ -1,11 +1,12 @@
 // What people did: who, what, to how much of which source, why, and what became of it; filters, and a lane for each person.
 
 import { useLive } from "../api.js";
-import { Command, Empty, Key, Read, To, When, at, h, visible } from "../parts.js";
+import { Command, Empty, Key, Problem, Read, To, When, at, h, visible } from "../parts.js";
 import { Glyph } from "../states.js";
 import { Lanes } from "../charts/lanes.js";
 import { clock } from "../charts/bars.js";
 import { Filters, sinceOf } from "./filters.js";
+import { Settings, markOf } from "./settings.js";
 
 const { useMemo, useRef } = globalThis.React;
 const { Box, HStack, Stack, Text } = globalThis.ChakraUI;
@@ -22,22 +23,48 @@ const glyphOf = (action) => GLYPHS[action] ?? "person";
 
 /** Of a source, or of all sources of a store that one sees. */
 export function Deeds({ place, go }) {
-  const { store, source, by, action, reach, has, within, after } = place;
+  const { store, source, by, action, reach, has, within, after, document, before } = place;
   const since = useMemo(() => sinceOf(within), [within]);
   const here = { store, source, view: "audit" };
   const narrowed = { by, action, reach, has, within };
-  const isNarrowed = Object.values(narrowed).some(Boolean);
   const asked = { store, source, by, action, reach, has, since, after, limit: TOLD, became: true };
   const live = useLive("audit", asked, () => DEEDS);
   const known = useRef(NOTHING); // while the next one is read, so that what has the focus stays
   if (live.data) known.current = live.data;
-  return h(Stack, { gap: 3 }, h(Filters, { page: known.current, here, narrowed, search: (some) => go(at({ ...here, ...some })) }), h(Read, live, (page, { now }) => h(Stack, { gap: 3 },
-    page.deeds.length > 0 && h(Lanes, { deeds: page.deeds.map((one) => ({ at: one.at, by: one.by, of: glyphOf(one.action), text: `${one.by}: ${one.action} ${reachOf(one)}` })), now }),
+  return h(Stack, { gap: 3 }, h(Filters, { page: known.current, here, narrowed, search: (some) => go(at({ ...here, ...some })) }), h(Read, live, (page, { now }) => h(page.settings && !action && (!reach || reach === "source") && !after ? WithSettings : Lines, { page, here, narrowed, after, since, of: { document, before }, now })));
+}
+
+/** The same for who may see what was set: asked for beside it. */
+function WithSettings({ of, ...all }) {
+  const { here: { store, source }, narrowed: { by, has }, since } = all;
+  const live = useLive("documents", { store, source, ...of, by, has, since }, () => DEEDS);
+  return h(Lines, { ...all, changes: live.data?.changes ?? [] }, live.error && h(Problem, { login: live.error.login }, live.error.message),
+    live.data && h(Settings, { page: live.data, here: all.here, narrowed: all.narrowed, now: live.now ?? all.now }));
+}
+
+/** Who did what when, in lanes and in lines, and where that ends. */
+function Lines({ page, here, narrowed, after, now, changes = /** @type {any[]} */ ([]), children = undefined }) {
+  const { store, source } = here;
+  const isNarrowed = Object.values(narrowed).some(Boolean);
+  const marks = [...page.deeds.map((one) => ({ at: one.at, by: one.by, of: glyphOf(one.action), text: `${one.by}: ${one.action} ${reachOf(one)}` })), ...changes.map(markOf)]
+    .sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
+  return h(Stack, { gap: 3 },
+    marks.length > 0 && h(Lanes, { deeds: marks, now }),
     page.deeds.length > 0 ? h(Done, { deeds: page.deeds, store, source, now, narrowed }) : h(Empty, null, nothing(isNarrowed, page.after || after)),
     h(HStack, null, after && h(To, { to: at({ ...here, ...narrowed }) }, "Newest"), page.after && h(To, { to: at({ ...here, ...narrowed, after: page.after }) }, "Before that")),
     h(Text, { color: "fg.muted", fontSize: "sm" }, "What somebody did at once, for one reason, is one line. ", source ? `${page.lines.toLocaleString()} lines of the audit were read for this page.`
-      : `Of the newest ${page.lines} lines of each of ${page.all_sources ? "all" : "the first"} ${page.sources} sources; the page of a source has more.`),
-    page.typed && h(Command, { label: "The same as a command:", text: page.typed }))));
+      : `Of the newest ${page.lines} lines of each of ${page.all_sources ? "all" : "the first"} ${page.sources} sources.`),
+    !source && !page.after && h(Ends, { page, here, narrowed }),
+    page.typed && h(Command, { label: "The same as a command:", text: page.typed }), children);
+}
+
+/** Where what is told of all sources ends, and the way on: the page of one of them goes further back. */
+function Ends({ page: { ends, sources, all_sources: all }, here, narrowed }) {
+  if (!ends.length) return h(Text, { fontSize: "sm" }, all ? "It ends here: nothing older is kept." : `It ends here: nothing older is kept of these ${sources} sources.`);
+  return h(Box, { role: "note", "aria-label": "Where it ends", fontSize: "sm", borderWidth: 1, borderRadius: "md", px: 3, py: 2 },
+    h(Text, { fontWeight: "semibold" }, `It ends here. Of all these sources it is complete since ${new Date(ends[0].at).toLocaleString()}; of ${ends.length === 1 ? "one" : ends.length} there is more from before:`),
+    h(Box, { as: "ul", listStyle: "none", display: "flex", flexWrap: "wrap", gap: 3 }, ends.map(({ source, name, at: moment }) => h("li", { key: source }, h(To, { to: at({ ...here, ...narrowed, source }) }, visible(name)), ` before ${new Date(moment).toLocaleString()}`))),
+    !all && h(Text, null, "In other sources was not looked; the first page leads to each."));
 }
 
 function nothing(isNarrowed, more) {
@@ -109,10 +136,10 @@ export function LatelyDone({ store, source = undefined }) {
 /** The same of what was read; where stores stand below each other, each tells whose it is. */
 export const Newest = ({ store, source, deeds, now }) => h(Box, { as: "section", "aria-label": source ? "What people did" : `What people did in ${store}`, fontSize: "sm" },
   h(HStack, { justify: "space-between" }, h(Text, { as: "h2", fontWeight: "semibold" }, "What people did"), h(To, { to: at({ store, source, view: "audit" }) }, "All of it")),
-  deeds && (deeds.length > 0 ? h(Lines, { deeds: deeds.slice(0, SHOWN), store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
+  deeds && (deeds.length > 0 ? h(Briefly, { deeds: deeds.slice(0, SHOWN), store, source, now }) : h(Text, { color: "fg.muted" }, "nothing yet")));
 
 /** The same in a line each: a table stands on the page that is about it. */
-const Lines = ({ deeds, store, source, now }) => h(Box, { as: "ul", listStyle: "none" }, deeds.map((one, place) => h(Box, { as: "li", key: `${place} ${one.at} ${one.source}`, wordBreak: "break-word" },
+const Briefly = ({ deeds, store, source, now }) => h(Box, { as: "ul", listStyle: "none" }, deeds.map((one, place) => h(Box, { as: "li", key: `${place} ${one.at} ${one.source}`, wordBreak: "break-word" },
   h(When, { at: one.at, now }), ": ", h(To, { to: at({ store, source, view: "audit", by: one.by }) }, visible(one.by)), " ", h(What, { one, store }), !source && [" of ", h(To, { key: "of", to: at({ store, source: one.source }) }, visible(one.name))],
   h(Text, { as: "span", color: "fg.muted" }, ` “${visible(one.why)}”`))));
 

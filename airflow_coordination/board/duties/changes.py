@@ -1,0 +1,112 @@
+"""What people and duties have set, on the board: changes of documents, for who may edit all DAGs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Final
+
+from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
+
+from airflow_coordination.board.duties.models import SettingsChange, SettingsPage, ToldDifference
+from airflow_coordination.board.reading import Read
+from airflow_coordination.board.visibility import NotVisibleError, open_all, visible_sources
+from airflow_coordination.monitoring.changes import RULES, Change, changes_of, newest_changes
+from airflow_coordination.monitoring.deeds import Meant
+from airflow_coordination.protocol import remedies
+from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, DEFAULT_RULES, Document
+from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.values.names import ALL, everybody, split_source, storable
+
+SOURCES: Final = 40
+"""In the documents of so many sources one request looks, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskedSettings:
+    """Which changes are asked for.
+
+    :param source: only of this source, a stored identifier; else of all, and of what serves all.
+    :param document: only of this one of it, by name.
+    :param before: of that one only versions older than this.
+    :param meant: only these.
+    :param limit: so many at most.
+    """
+
+    source: str | None
+    document: str | None
+    before: int | None
+    meant: Meant
+    limit: int
+
+
+def settings_page(user: BaseUser, connection: str, asked: AskedSettings) -> Read[SettingsPage]:
+    """Return what was set in a store, the newest first.
+
+    :raises NotVisibleError: when the user may not edit every DAG, or there is no such store or source.
+    :raises StoreDoesNotAnswerError: when the store does not.
+    """
+    with open_all(user, connection) as store:
+        known = _known(user, store)
+        if asked.source is not None and asked.source not in known:
+            raise NotVisibleError
+        of = known[:SOURCES] if asked.source is None else [asked.source]
+        if asked.document is not None and asked.source is not None:
+            found = changes_of(store, asked.source, asked.document, asked.before, asked.limit)
+        else:
+            found = newest_changes(store, of, asked.meant, asked.limit)
+        page = SettingsPage(
+            changes=[_view(store, each) for each in found.found],
+            documents=found.documents,
+            since=found.since,
+            sources=len(of),
+            all_sources=asked.source is not None or len(known) <= SOURCES,
+            typed=_asking(store, asked),
+        )
+        return Read(page, store.now())
+
+
+def _known(user: BaseUser, store: PartitionStore) -> list[str]:
+    """Return whose documents there may be: what serves all sources first, then each of these."""
+    seen = [each.identifier for each in visible_sources(user, store)]
+    prefixes = {store.partition_prefix, *(split_source(each)[0] for each in seen)}
+    return list(dict.fromkeys([*sorted(map(everybody, prefixes)), *seen]))
+
+
+def _asking(store: PartitionStore, asked: AskedSettings) -> str:
+    """Return the command that prints the same, but for since when: that it takes as an age."""
+    shell = remedies.shell_of(store)
+    if asked.source is None or split_source(asked.source)[1] == ALL:
+        return remedies.of_store("audit --settings", shell)
+    given = {"--by": asked.meant.by, "--has": asked.meant.has}
+    options = ["--settings", *(f"{name}={value}" for name, value in given.items() if value is not None)]
+    return remedies.about(shell, "audit", asked.source, options=options)
+
+
+def _view(store: PartitionStore, change: Change) -> SettingsChange:
+    said = change.document
+    _, name, _ = split_source(said.source)
+    differences = change.differences
+    return SettingsChange(
+        source=said.source,
+        name=None if name == ALL else name,
+        document=said.name,
+        what=storable(change.what),
+        version=said.version,
+        at=said.at,
+        by=said.author,
+        why=said.comment,
+        differences=None if differences is None else [ToldDifference(**asdict(each)) for each in differences],
+        more=change.more,
+        typed=_typed(store, said),
+    )
+
+
+def _typed(store: PartitionStore, said: Document) -> str | None:
+    """Return the command that prints all versions of a document, where there is one."""
+    shell = remedies.shell_of(store)
+    if said.name in (CONFIGURATION, DEFAULT_RULES):
+        return remedies.of_store("config history" if said.name == CONFIGURATION else "rules history", shell)
+    for beginning, command in ((RULES, "rules history"), (COMPACTION, "compaction history")):
+        if said.name.startswith(beginning):
+            return remedies.about(shell, command, said.source, options=["--dataset", said.name[len(beginning) :]])
+    return None
