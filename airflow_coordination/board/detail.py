@@ -37,7 +37,9 @@ TENURES: Final = 1_000
 LEFT: Final = 100
 """The most rows of each that one look reads, beside leases and parked partitions."""
 SHOWN: Final = 5
-"""The most owners and errors that are shown, live owners first, then those with most; of the others, their number."""
+"""The most owners that are shown, live ones first, then those with most; of the others, their number."""
+ERRORS: Final = 100
+"""The most errors that are told, those that most have first; of the others, their number."""
 
 
 def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
@@ -64,13 +66,14 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
             owners=workers[:SHOWN],
             more_owners=len(workers[SHOWN:]),
             looked_at_all_owners=held.after is None,
-            errors=errors[:SHOWN],
-            more_errors=len(errors[SHOWN:]),
+            errors=errors[:ERRORS],
+            more_errors=len(errors[ERRORS:]),
             looked_at_all_parked=len(parked) < PARKED,
             supplier=_supplier(store, source),
             acquired_at=_last_acquired(known, held.held),
             spent=known.spent if known and known.past else None,
             pausing=pausing.offered(user, store, seen),
+            may_act=seen.may_act,
             in_words=counted.in_words if counted else None,
             trouble=counted.trouble if counted else None,
             said=counted.said if counted else None,
@@ -82,7 +85,14 @@ def detail(user: BaseUser, connection: str, source: str) -> Read[SourceDetail]:
 
 
 def _error_view(group: ErrorGroup) -> ErrorView:
-    return ErrorView(error=group.error, like=group.like or None, alike=group.alike, number=group.number)
+    return ErrorView(
+        error=group.error,
+        like=group.like or None,
+        alike=group.alike,
+        number=group.number,
+        since=group.since,
+        last=group.last,
+    )
 
 
 def _pace(known: Lately, outlook: Outlook) -> PaceView | None:

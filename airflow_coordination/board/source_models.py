@@ -38,13 +38,16 @@ class WorkerView(BaseModel):
 class ErrorView(BaseModel):
     """Parked partitions with the same error; ``alike`` finds exactly them.
 
-    ``like`` is what their errors begin with, absent where they have no text in common.
+    ``like`` is what their errors begin with, absent where they have no text in common. The first of them is parked
+    since ``since``, the last since ``last``, as far as the partitions tell.
     """
 
     error: str
     like: str | None
     alike: str
     number: int
+    since: datetime | None
+    last: datetime | None
 
 
 class SupplierView(BaseModel):
@@ -74,7 +77,7 @@ class SourceDetail(BaseModel):
     ``in_words``, ``trouble`` and ``said`` are what the overview says of it, absent as long as it was never counted.
     ``finishing`` is the command that does it. ``more_owners`` and ``more_errors`` say how many were read and are not
     shown; owners whose leases last stand before those whose leases have all ended. ``spent`` says what the tenures
-    took and brought that ended from ``since`` on.
+    took and brought that ended from ``since`` on. ``may_act`` says whether the user may act on its partitions.
     """
 
     since: datetime | None
@@ -97,6 +100,7 @@ class SourceDetail(BaseModel):
     looked_at_all_left: bool
     finishing: str
     spent: str | None = None
+    may_act: bool = False
 
 
 class Tile(BaseModel):

@@ -118,6 +118,7 @@ class ErrorGroup:
     :param key: one of them.
     :param since: since when the first of them is parked, as far as the partitions tell.
     :param alike: what a filter finds exactly them by.
+    :param last: since when the last of them is parked, as far as the partitions tell.
     """
 
     error: str
@@ -126,6 +127,7 @@ class ErrorGroup:
     key: str
     since: datetime | None = None
     alike: str = ""
+    last: datetime | None = None
 
 
 def grouped(parked: Iterable[Partition]) -> list[ErrorGroup]:
@@ -141,8 +143,9 @@ def _group(alike: str, found: list[Partition]) -> ErrorGroup:
     texts = [(each.last_error or "").strip().partition("\n")[0] for each in found]
     same = takewhile(lambda pair: pair[0] == pair[1], zip(min(texts), max(texts), strict=False))
     like = "".join(char for char, _ in same)
-    since = min(filter(None, (each.updated_at for each in found)), default=None)
-    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key, since, alike)
+    times = sorted(filter(None, (each.updated_at for each in found)))
+    since, last = (times[0], times[-1]) if times else (None, None)
+    return ErrorGroup(_said(found[0]), like[:200].strip(), len(found), found[0].key, since, alike, last)
 
 
 def _said(partition: Partition) -> str:

@@ -1,19 +1,21 @@
 // One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
 
 import { useLive } from "./api.js";
+import { Clock, clock } from "./charts/bars.js";
 import { Ended } from "./charts/ended.js";
 import { KeyRanges } from "./map.js";
 import { DEEDS, Newest } from "./people/deeds.js";
 import { Pausing } from "./pausing.js";
 import { Accounting } from "./records/accounting.js";
-import { Glyph, Parts, WORDS, paletteOf, whole } from "./states.js";
+import { Glyph, Parts, WORDS, colourOf, paletteOf, whole } from "./states.js";
 import { Command, Problem, To, When, Who, at, h, visible } from "./parts.js";
 
 const { useEffect, useRef, useState } = globalThis.React;
 const { Link: RouterLink } = globalThis.ReactRouterDOM;
-const { Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
+const { Box, Button, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
 
 const PACE = 10_000; // milliseconds between two reads: each is up to 2,000 rows
+const FIRST = 5; // of the errors: the others unfold
 const MARKED = 50; // of what people did, the newest, as marks in the chart
 
 /** Shows the detail as soon as somebody can see it: a page of sources asks for those on the screen only. */
@@ -34,9 +36,7 @@ function Read({ source: { store, source }, status, narrowed, brief }) {
   const counts = h(Counts, { counts: data?.in_words, status, to: (/** @type {any} */ some) => at({ ...here, ...narrowed, ...some }) });
   if (brief) return counts;
   return h(Stack, { gap: 3 }, error && h(Problem, { login: error.login }, error.message),
-    data?.said && h(Trouble, data), counts, h(Night, { here, counts: data?.in_words }),
-    data && h(SimpleGrid, { columns: { base: 1, lg: 3 }, gap: 4, fontSize: "sm" },
-      h(Pace, { ...data, now }), h(Owners, { ...data, here, now }), h(Errors, { ...data, here })),
+    data?.said && h(Trouble, data), counts, h(Night, { here, data, now }),
     data && h(KeyRanges, { here, first: narrowed?.from }),
     data && data.advice.length > 0 && h(Advice, data),
     data && data.left_to_do > 0 && h(LeftToDo, data),
@@ -44,11 +44,16 @@ function Read({ source: { store, source }, status, narrowed, brief }) {
     data?.pausing && h(Pausing, { offer: data.pausing, here }));
 }
 
-/** What ended when, and what people did meanwhile. */
-function Night({ here, counts }) {
-  const { data, now } = useLive("audit", { ...here, limit: MARKED }, () => DEEDS);
-  return h(Stack, { gap: 3 }, h(Ended, { here, counts, deeds: data?.deeds }), h(Newest, { ...here, deeds: data?.deeds, now }));
+/** What ended when, what failed and who works, side by side; then how fast it goes, and what people did meanwhile. */
+function Night({ here, data, now }) {
+  const { data: audit, now: then } = useLive("audit", { ...here, limit: MARKED }, () => DEEDS);
+  return h(Stack, { gap: 3, fontSize: "sm" },
+    h(Box, { display: "grid", gap: 3, gridTemplateColumns: { base: "minmax(0, 1fr)", lg: "minmax(0, 1.35fr) minmax(0, 1fr) minmax(0, 1fr)" } },
+      h(Panel, null, h(Ended, { here, counts: data?.in_words, deeds: audit?.deeds })), data && h(Panel, null, h(Errors, { ...data, here, now })), data && h(Panel, null, h(Owners, { ...data, here, now }))),
+    data && h(Pace, { ...data, now }), h(Newest, { ...here, deeds: audit?.deeds, now: then }));
 }
+
+const Panel = ({ children }) => h(Box, { borderWidth: 1, borderRadius: "md", px: "14px", py: 2, minWidth: 0 }, children);
 
 /** What is wrong with the source, before anything else. */
 const Trouble = ({ trouble, said }) => h(HStack, { as: "section", "aria-label": "What is wrong", align: "start", gap: 3, borderWidth: 1, borderLeftWidth: 4, colorPalette: paletteOf(trouble),
@@ -73,7 +78,8 @@ const LeftToDo = ({ left_to_do, looked_at_all_left, finishing }) => h(Box, { as:
   h(Text, null, `${looked_at_all_left ? "" : "at least "}${left_to_do} ${left_to_do === 1 ? "ending has" : "endings have"} something left to be done at the source (then=).`),
   h(Command, { label: "The next run of the task that creates partitions does it, or:", text: finishing }));
 
-const Part = ({ title, children }) => h(Box, { as: "section", "aria-label": title }, h(Heading, { size: "xs", mb: 1 }, title), children);
+const Part = ({ title, side = /** @type {any} */ (null), children }) => h(Box, { as: "section", "aria-label": title },
+  h(HStack, { justify: "space-between", mb: 1 }, h(Heading, { size: "xs" }, title), side && h(Text, { color: "fg.muted", fontSize: "xs" }, side)), children);
 
 function Pace({ since, whole, pace, spent, now }) {
   if (!since) return h(Part, { title: "Pace" }, "unknown: this store keeps no history");
@@ -105,13 +111,37 @@ function Owners({ owners, more_owners: more, looked_at_all_owners: all, supplier
 /** How many are left out; of what was not read, that there are more. */
 const others = (more, all) => (more ? `and ${all ? "" : "at least "}${more.toLocaleString()} ${more === 1 ? "other" : "others"}` : "and others");
 
-function Errors({ errors, more_errors: more, looked_at_all_parked: all, here }) {
-  return h(Part, { title: "Parked, by error" },
+function Errors({ errors, more_errors: more, looked_at_all_parked: all, may_act: acts, here, now }) {
+  const [open, setOpen] = useState(false);
+  const rest = errors.slice(FIRST);
+  const most = Math.max(1, ...errors.map(({ number }) => number));
+  return h(Part, { title: "Parked, by error", side: errors.length > 0 && all && inAll(errors, more) },
     errors.length === 0 && h(Text, null, "none"),
-    errors.map(({ error, alike, number }) => h(HStack, { key: error, align: "start" },
-      h(To, { to: at({ ...here, status: "parked", alike }) }, number.toLocaleString()), h(Text, { lineClamp: 2, wordBreak: "break-word" }, visible(error)))),
-    more > 0 && h(Text, { color: "fg.muted" }, h(To, { to: at({ ...here, status: "parked" }) }, `${others(more, all)}: other errors`)),
+    h(Stack, { as: "ul", listStyleType: "none", gap: 2 }, errors.slice(0, open ? errors.length : FIRST).map((one) => h(Failed, { key: one.alike, one, most, acts, here, now }))),
+    rest.length > 0 && h(Button, { size: "2xs", variant: "outline", mt: 1, "aria-expanded": open, onClick: () => setOpen(!open) }, open ? "Fold the others" : others(rest.length + more, all)),
+    (open || rest.length === 0) && more > 0 && h(Text, { color: "fg.muted" }, h(To, { to: at({ ...here, status: "parked" }) }, `${others(more, all)}: other errors`)),
     !all && h(Text, { color: "fg.muted" }, "of the first ones only: there are more"));
+}
+
+function inAll(errors, more) {
+  const number = errors.length + more;
+  const parked = errors.reduce((sum, one) => sum + one.number, 0);
+  return `${number.toLocaleString()} ${number === 1 ? "error" : "errors"}${more ? "" : `, ${parked.toLocaleString()} ${parked === 1 ? "partition" : "partitions"}`}`;
+}
+
+/** One error: how many have it, since when the first and the last of them are parked, and what one may try. */
+const Failed = ({ one: { error, alike, number, since, last }, most, acts, here, now }) => h(Box, { as: "li", display: "grid", gridTemplateColumns: "44px minmax(0, 1fr)", columnGap: 2, alignItems: "start" },
+  h(Box, { textAlign: "right", fontSize: "md", fontWeight: "semibold", lineHeight: 1.3, fontVariantNumeric: "tabular-nums" }, h(To, { to: at({ ...here, status: "parked", alike }) }, number.toLocaleString())),
+  h(Text, { lineClamp: 2, wordBreak: "break-word", title: visible(error) }, h(Kind, { error })),
+  h(Box, { height: "6px", mt: "7px", borderRadius: "full", bg: "bg.muted", overflow: "hidden", "aria-hidden": true }, h(Box, { height: "100%", width: `${(100 * number) / most}%`, bg: colourOf("parked") })),
+  h(HStack, { justify: "space-between", fontSize: "xs", lineHeight: "20px" },
+    h(Text, { as: "span", color: "fg.muted" }, since && ["parked ", h(Clock, { key: "since", at: since, now }), clock(since) !== clock(last) && [" to ", h(Clock, { key: "last", at: last, now })]]),
+    acts && h(To, { to: at({ ...here, status: "parked", alike, act: "reopen" }) }, "Reopen…")));
+
+/** What stands before the colon says most. */
+function Kind({ error }) {
+  const [kind, ...rest] = error.split(": ");
+  return rest.length ? [h(Text, { key: "kind", as: "b", fontWeight: "semibold" }, visible(kind), ":"), ` ${visible(rest.join(": "))}`] : visible(error);
 }
 
 const Advice = ({ advice }) => h(Box, { as: "details", fontSize: "sm" }, h("summary", null, `Advice (${advice.length})`),

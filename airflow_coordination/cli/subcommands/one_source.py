@@ -76,6 +76,7 @@ def _error_row(group: ErrorGroup) -> Row:
     return {
         "partitions": group.number,
         "since": group.since,
+        "last": group.last,
         "error": group.error,
         "for_example": group.key,
         "alike": group.alike,

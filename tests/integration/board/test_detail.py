@@ -78,6 +78,7 @@ def test_who_works_and_what_failed(worked, get):
     assert (error["number"], error["like"]) == (2, "no file 2013-0")
     assert error["error"].isprintable()
     assert "<script>" in error["error"]
+    assert error["since"] < error["last"]
     assert (said["looked_at_all_owners"], said["looked_at_all_parked"]) == (True, True)
     assert said["acquired_at"] is not None
 
@@ -98,7 +99,10 @@ def test_b3_live_owners_come_first_and_what_is_cut_is_counted(flights, get, monk
         ("alive", 1),
         *((f"silent-{number}", 0) for number in range(4)),
     ]
-    assert (said["more_owners"], len(said["errors"]), said["more_errors"]) == (4, 5, 2)
+    assert (said["more_owners"], len(said["errors"]), said["more_errors"]) == (4, 7, 0)
+    monkeypatch.setattr(detail, "ERRORS", 5)
+    said = get("source")
+    assert (len(said["errors"]), said["more_errors"]) == (5, 2)
 
 
 def test_when_the_supplier_was_seen(flights, get):

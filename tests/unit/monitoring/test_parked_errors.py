@@ -1,6 +1,7 @@
 """Equal errors together."""
 
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -27,6 +28,13 @@ def test_numbers_and_addresses_make_no_difference():
         ErrorGroup("OutOfMemory at 0x7f3a", "OutOfMemory at 0x7f3a", 1, "k1", alike="OutOfMemory at #x#"),
         ErrorGroup("without an error", "", 1, "k2", alike="without an error"),
     ]
+
+
+def test_the_first_and_the_last_of_each_are_named():
+    partitions = parked("no file 1", "no file 2", "no file 3", "none")
+    times = [NOW + timedelta(minutes=minutes) for minutes in (7, 3, 5)]
+    dated = [replace(one, updated_at=at) for one, at in zip(partitions, [*times, None], strict=True)]
+    assert [(each.since, each.last) for each in grouped(dated)] == [(times[1], times[0]), (None, None)]
 
 
 @given(st.lists(st.none() | st.text("ab 12\n\x1b", max_size=8), max_size=30))

@@ -31,7 +31,14 @@ const short = (number) => {
 /** The hour and minute of a moment where the browser is. */
 export const clock = (moment) => new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
 
-export const Clock = ({ at }) => h("time", { dateTime: at, title: at }, clock(at));
+/** The same, with its day where that is not today's. */
+export function dated(moment, now) {
+  const [day, today] = [new Date(moment), new Date(now)].map((each) => each.toLocaleDateString([], { day: "numeric", month: "short" }));
+  return day === today ? clock(moment) : `${day} ${clock(moment)}`;
+}
+
+/** A moment as the clock shows it; where `now` is told and on another day, with its day. */
+export const Clock = ({ at, now = at }) => h("time", { dateTime: at, title: at }, dated(at, now));
 
 /** One of a few: `options` are [word, value]. */
 export const Choice = ({ label, options, chosen, choose }) => h(HStack, { role: "group", "aria-label": label, gap: 1 }, options.map(([word, value]) =>
@@ -82,7 +89,7 @@ function Legend({ buckets, series, seconds, line, unit, shown }) {
   const sum = (key) => some.reduce((all, { values }) => all + (values[key] ?? 0), 0).toLocaleString();
   const until = Date.parse(some.at(-1).at) + 1000 * seconds;
   const known = some.some((one) => one.known);
-  return h(HStack, { as: "figcaption", wrap: "wrap", gap: 4, fontSize: "sm", fontVariantNumeric: "tabular-nums", "aria-live": "polite" },
+  return h(HStack, { as: "figcaption", wrap: "wrap", columnGap: 4, rowGap: 0, fontSize: "sm", fontVariantNumeric: "tabular-nums", "aria-live": "polite" },
     h(Text, { as: "span", fontWeight: "medium" }, `${clock(some[0].at)}–${clock(until)}`),
     known ? series.map(({ key, of, label }) => h(HStack, { as: "span", key, gap: 1 }, h(Box, { as: "i", width: "10px", height: "10px", borderRadius: "2px", bg: colourOf(of), "aria-hidden": true }), `${sum(key)} ${label}`))
       : h("span", null, "not counted"),
