@@ -367,8 +367,9 @@ class PartitionView(BaseModel):
     """One partition. Payload and progress are JSON as text, so that no number or character of them changes.
 
     ``offers`` are what fits it now, and empty for who may not act on the source. ``typed`` is the command that explains
-    it. ``accounting`` is empty where nothing was delivered. ``children`` are the first of them, ``all_children`` says
-    whether there are more. ``beside`` is there for a parked one, if it is among the first that are read.
+    it. ``accounting`` is empty where nothing was delivered; ``unbalanced`` says which of its sums do not balance.
+    ``children`` are the first of them, ``all_children`` says whether there are more. ``beside`` is there for a parked
+    one, if it is among the first that are read.
     """
 
     typed: str
@@ -387,6 +388,7 @@ class PartitionView(BaseModel):
     events: list[EventView]
     heads: list[HeadView]
     accounting: list[CountView]
+    unbalanced: list[str] = []
     beside: ParkedBeside | None = None
     parents: list[RelativeView] = []
     children: list[RelativeView] = []

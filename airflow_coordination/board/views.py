@@ -33,7 +33,7 @@ from airflow_coordination.leases.explaining.wording import UNREADABLE, records_t
 from airflow_coordination.monitoring.acting import offered
 from airflow_coordination.monitoring.owners import NO_GRACE, Holding
 from airflow_coordination.monitoring.states import by_state, word_of
-from airflow_coordination.monitoring.summaries import lines, summary
+from airflow_coordination.monitoring.summaries import lines, summary, unbalanced
 from airflow_coordination.monitoring.timeline import Event, Timeline
 from airflow_coordination.outputs.heads.showing import read_view
 from airflow_coordination.planning.view.view import EMPTY, View
@@ -224,6 +224,7 @@ def partition_view(
         events=[_event_view(event) for event in happened.events],
         heads=[_head_view(head, view, heads) for head in heads],
         accounting=_counted(store, found),
+        unbalanced=_unbalanced(found),
         parents=_parents(store, found, now),
         children=[_relative(each, now, found.key in each.waits_for) for each in children[:MOST_CHILDREN]],
         all_children=len(children) <= MOST_CHILDREN,
@@ -269,6 +270,11 @@ def _counted(store: PartitionStore, partition: Partition) -> list[CountView]:
         return [*counts, *(CountView(**asdict(line)) for line in lines_beside(store, partition))]
     except InvalidInputError:  # of a partition that delivers them again
         return [*counts, unreadable]
+
+
+def _unbalanced(partition: Partition) -> list[str]:
+    unreadable = records_told(partition) == UNREADABLE
+    return [] if unreadable or partition.accounting is None else unbalanced(partition.accounting)
 
 
 def count_views(counted: Accounting) -> list[CountView]:

@@ -166,6 +166,11 @@ class Line:
     records: int
 
 
+def unbalanced(counted: Accounting) -> list[str]:
+    """Return a sentence for each sum that does not balance: no delivery writes one."""
+    return [f"They do not balance: {line}." for line in counted.imbalances()]
+
+
 def lines(counted: Accounting) -> Iterator[Line]:
     """Yield what became of the records, then of what each sink was owed: in each part the first line is the sum."""
     yield Line("read", None, counted.read)

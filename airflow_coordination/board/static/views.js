@@ -5,6 +5,7 @@ import { useLive } from "./api.js";
 import { InBranch } from "./branches.js";
 import { Happened } from "./happened.js";
 import { Command, Key, Read, Rows, To, When, ago, at, h, visible } from "./parts.js";
+import { Records } from "./records/balance.js";
 import { Glyph, Word, paletteOf } from "./states.js";
 
 const { Box, Heading, HStack, Stack, Text } = globalThis.ChakraUI;
@@ -22,9 +23,7 @@ export function Partition({ place }) {
     h(Section, { title: "What happened" }, h(Happened, { events: found.events, now })),
     (found.parents?.length > 0 || found.children?.length > 0) && h(Family, { found, here }),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Published, { heads: found.heads, here, now })),
-    found.accounting.length > 0 && h(Section, { title: "Accounting" }, h(Rows, {
-      heads: ["Records", "Sink", "How many"],
-      rows: found.accounting.map((one) => [`${one.count} ${one.sink}`, visible(one.count), visible(one.sink ?? ""), one.records]) })),
+    found.accounting.length > 0 && h(Records, { lines: found.accounting, wrong: found.unbalanced }),
     h(Rows, { heads: ["Field", "Value"], rows: facts(found, now) }),
     found.payload && h(Section, { title: "Payload" }, h(Json, { text: found.payload })),
     found.progress && h(Section, { title: "Progress" }, h(Json, { text: found.progress })),

@@ -26,7 +26,7 @@ from airflow_coordination.monitoring.late import late_ones
 from airflow_coordination.monitoring.owners import Holding, began, owners
 from airflow_coordination.monitoring.selection import listed
 from airflow_coordination.monitoring.states import by_state
-from airflow_coordination.monitoring.summaries import Line, lines, summary
+from airflow_coordination.monitoring.summaries import Line, lines, summary, unbalanced
 from airflow_coordination.monitoring.throughput import Lately, Slow, lately, slowest
 from airflow_coordination.monitoring.timeline import Event, timeline
 from airflow_coordination.outputs.published import published_accounting
@@ -246,6 +246,8 @@ def print_accounting(context: CommandContext, args: Namespace) -> None:
         raise PartitionNotFoundError(args.key, args.source)
     counts = rows(found) if found.partitions else []
     print_rows([*counts, *map(asdict, beside)], args.output)
+    for sentence in unbalanced(found):
+        say(sentence)
     if not found.partitions and args.dataset is not None:
         say(f"Nothing published in dataset {args.dataset!a} was counted: see lease.deliver.")
     elif not found.partitions:

@@ -167,6 +167,18 @@ def test_s26_what_became_of_a_partitions_records_is_shown(flights, get):
         ("dead-lettered", "search", 0),
         ("failed", "search", 0),
     ]
+    assert get("partition", key="a-secret-key").json()["unbalanced"] == []
+
+
+def test_sums_that_do_not_balance_are_said(flights, get, monkeypatch):
+    counted = Accounting(read=3, unrouted=3)
+    lease = flights.acquire_partition("a-secret-key")
+    with monkeypatch.context() as patch:
+        odd = property(lambda self: f'{{"generation":"{self.generation}","over":0,"counts":{{"read":4,"unrouted":3}}}}')
+        patch.setattr(Accounts, "text", odd)
+        flights.complete(lease, counted=counted)
+    said = "They do not balance: read 4 ≠ delivered everywhere 0 + dropped 0 + unrouted 3 + dead-lettered 0 + failed 0."
+    assert get("partition", key="a-secret-key").json()["unbalanced"] == [said]
 
 
 def test_s13_the_balance_of_dead_letters_stands_behind_the_counts(flights, get, monkeypatch):

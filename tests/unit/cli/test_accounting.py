@@ -49,6 +49,20 @@ def test_s26_a_source_added_up_and_one_partition(flights, cli):
     assert {"field": "accounting", "value": COUNTED.to_json()} in shown
 
 
+def test_sums_that_do_not_balance_are_said(flights, cli, url):
+    deliver(flights, "2013-01")
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as database, database:
+        database.execute("""update coordination_partitions set accounting =
+            replace(replace(accounting, '"read":7', '"read":9'), '"owed:search":4', '"owed:search":5')""")
+    code, _, err = cli("accounting", "flights", "2013-01")
+    told = "delivered everywhere 3 + dropped 1 + unrouted 2 + dead-lettered 1 + failed 0"
+    assert code == 0
+    assert err.splitlines() == [
+        f"They do not balance: read 9 ≠ {told}.",
+        "They do not balance: sink 'search': owed 5 ≠ delivered 3 + dead-lettered 1 + failed 0.",
+    ]
+
+
 def test_nothing_was_delivered(flights, cli):
     code, out, err = cli("accounting", "flights", "-o", "json")
     assert (code, json.loads(out)) == (0, [])
