@@ -35,8 +35,7 @@ from airflow_coordination.spark.file_scans import (
 from airflow_coordination.systems.objects.storage import OutputError, join
 from airflow_coordination.systems.spark import s3a
 from airflow_coordination.systems.spark.error_text import error_text
-from airflow_coordination.systems.spark.listing import capped_listing
-from airflow_coordination.systems.spark.paths import escaped
+from airflow_coordination.systems.spark.listing import capped_listing, escaped
 from airflow_coordination.systems.spark.session import context_of
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import namesakes, partition_label, split_source

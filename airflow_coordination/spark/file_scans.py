@@ -13,7 +13,7 @@ from airflow_coordination.outputs.manifests import DataFile, Manifest
 from airflow_coordination.outputs.schemas import DatasetTypes, types, without
 from airflow_coordination.outputs.zones import kind_of
 from airflow_coordination.systems.objects.storage import OutputError, join, parent
-from airflow_coordination.systems.spark.paths import load, spark_path
+from airflow_coordination.systems.spark.listing import load, spark_path
 from airflow_coordination.values.names import partition_label
 
 _WHOLE: Final = ("byte", "short", "integer", "long")

@@ -15,7 +15,7 @@ from airflow_coordination.outputs.zones import times_in
 from airflow_coordination.spark.file_scans import quoted
 from airflow_coordination.systems.objects.storage import OutputError
 from airflow_coordination.systems.spark.error_text import error_text
-from airflow_coordination.systems.spark.paths import load
+from airflow_coordination.systems.spark.listing import load
 
 TYPED_FORMATS: Final = frozenset({"orc", "avro"})
 """Formats whose files hold types, other than Parquet, which is read without Spark."""

@@ -17,7 +17,7 @@ from airflow_coordination.planning.compaction.configuration import CompactionCon
 from airflow_coordination.spark.completed import prepare, united
 from airflow_coordination.spark.file_scans import check_types, partition_types, quoted, scans_of, with_origins
 from airflow_coordination.systems.objects.storage import OutputError, join, list_files
-from airflow_coordination.systems.spark.paths import load
+from airflow_coordination.systems.spark.listing import load
 from airflow_coordination.values.names import partition_label
 
 TYPED: Final = frozenset({"parquet", "orc", "avro"})

@@ -10,7 +10,7 @@ import pytest
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark import Complete, Publish, drain
-from airflow_coordination.systems.spark.paths import load
+from airflow_coordination.systems.spark.listing import load
 from benchmarks.spark.costs import counted
 
 
