@@ -1,4 +1,7 @@
-"""How Spark lists many paths: in few tasks."""
+"""How Spark takes addresses of files: each literally, and many of them listed in few tasks.
+
+By itself it looks for patterns in every path that it is given.
+"""
 
 from __future__ import annotations
 
