@@ -21,6 +21,8 @@ from tests.share import SHARE
 from tests.system.events import HEARTBEAT
 
 START_UP = 300.0
+PATIENCE = 180.0
+"""Seconds for one answer: eight drivers and others' tests may leave Airflow's server little of two cores."""
 LOOK_EVERY = 0.4
 """Seconds between two looks: most ask Airflow's API server, which takes 20 ms of CPU to answer."""
 HOME_VARIABLE = "COORDINATION_SYSTEM_HOME"
@@ -57,7 +59,7 @@ class Airflow:
         if self.token:
             request.add_header("Authorization", f"Bearer {self.token}")
         data = None if body is None else json.dumps(body).encode()
-        with urllib.request.urlopen(request, data, timeout=30) as answer:
+        with urllib.request.urlopen(request, data, timeout=PATIENCE) as answer:
             return json.load(answer)
 
     def healthy(self) -> bool:
