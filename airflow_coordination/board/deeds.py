@@ -15,6 +15,7 @@ from airflow_coordination.board.stores import connections, opened
 from airflow_coordination.board.visibility import NotVisibleError, open_visible, sees_all, visible_sources
 from airflow_coordination.monitoring.became import became, spoken
 from airflow_coordination.monitoring.deeds import Deed, Meant, deeds, newest, page
+from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import AUDITED, PartitionStore
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
@@ -165,4 +166,5 @@ def _view(deed: Deed, said: str | None) -> DeedView:
         keys=list(deed.keys),
         number=deed.number,
         became=said,
+        duty=deed.by in DUTIES,
     )

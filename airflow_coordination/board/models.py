@@ -135,7 +135,7 @@ class Overview(BaseModel):
 class DeedView(BaseModel):
     """What somebody did: :class:`~airflow_coordination.monitoring.deeds.Deed`; ``name`` is the source's.
 
-    ``became`` is what became of it, where that was asked for and can be told.
+    ``became`` is what became of it, where that was asked for and can be told. ``duty``: a duty of that name did it.
     """
 
     source: str
@@ -148,6 +148,7 @@ class DeedView(BaseModel):
     keys: list[str]
     number: int
     became: str | None = None
+    duty: bool = False
 
 
 class SourceName(BaseModel):

@@ -163,6 +163,18 @@ def ruled(source: SourceCoordinator) -> SourceCoordinator:
     return vineyard
 
 
+def test_what_a_duty_did_says_so(page: Page, address: str, source: SourceCoordinator) -> None:
+    meadow = SourceCoordinator(source.store, "meadow", "somebody")
+    meadow.supplying.register_dag("flights_dag")
+    meadow.pausing.pause("watchLosses", "8 of 9 leases were lost", None)
+    meadow.pausing.resume("ana", "they are back", None)
+    page.goto(f"{address}/plugin/partitions?store=coordination_default&source=meadow%7CPARTITION&view=audit")
+    lines = page.get_by_role("region", name="What people did, in lines")
+    expect(lines.locator("th[scope=rowgroup]")).to_contain_text("2 by one and a duty")
+    expect(rows(lines).filter(has_text="8 of 9")).to_contain_text("watchLossesduty")
+    expect(rows(lines).filter(has_text="they are back")).not_to_contain_text("duty")
+
+
 def test_what_was_set_is_unfolded_by_keyboard_and_one_document_leads_on(
     browser: Browser, address: str, ruled: SourceCoordinator
 ) -> None:

@@ -12,6 +12,7 @@ from airflow_coordination.board.reading import Read
 from airflow_coordination.board.visibility import NotVisibleError, open_all, visible_sources
 from airflow_coordination.monitoring.changes import RULES, Change, changes_of, newest_changes
 from airflow_coordination.monitoring.deeds import Meant
+from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, DEFAULT_RULES, Document
 from airflow_coordination.protocol.port import PartitionStore
@@ -94,6 +95,7 @@ def _view(store: PartitionStore, change: Change) -> SettingsChange:
         version=said.version,
         at=said.at,
         by=said.author,
+        duty=said.author in DUTIES,
         why=said.comment,
         differences=None if differences is None else [ToldDifference(**asdict(each)) for each in differences],
         more=change.more,

@@ -189,7 +189,8 @@ class ToldDifference(BaseModel):
 class SettingsChange(BaseModel):
     """A version of a document that somebody has written: :class:`~airflow_coordination.monitoring.changes.Change`.
 
-    ``name`` is what people call its source, absent where it serves all. ``differences`` are absent where the version
+    ``name`` is what people call its source, absent where it serves all. ``duty``: a duty named ``by`` wrote it, and no
+    person. ``differences`` are absent where the version
     before is not kept any more, or one of both is no JSON; ``more`` says how many there are beside them. ``typed`` is
     the command that prints all versions, absent where there is none.
     """
@@ -201,6 +202,7 @@ class SettingsChange(BaseModel):
     version: int
     at: datetime
     by: str
+    duty: bool
     why: str
     differences: list[ToldDifference] | None
     more: int

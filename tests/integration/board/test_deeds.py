@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -10,6 +12,8 @@ from airflow_coordination.board import deeds
 from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
+from airflow_coordination.planning.intervals import interval_of
+from airflow_coordination.planning.view import changing
 from tests.integration.board.conftest import OPEN_DAG, OURS, TEAM_DAG
 
 HERE = {"store": "coordination_default", "source": "flights|PARTITION"}
@@ -260,6 +264,23 @@ def test_what_was_set_is_theirs_who_may_edit_all_dags(acted, ask, client, token,
             "/api/v1/documents", params={"store": HERE["store"], "source": "no|PARTITION"}, headers=headers
         )
         assert gone.status_code == 404
+
+
+def _hidden(interval, now, view):
+    return changing.hidden(view, "clean", interval, "ana", "wrong", now)
+
+
+def test_what_duties_did_is_told_apart_from_what_people_did(flights, ask, client, token):
+    flights.pausing.pause("watchLosses", "8 of 9 leases were lost", None, lasts=timedelta(minutes=2))
+    flights.pausing.resume("ana", "they are back")
+    now = flights.store.now()
+    for by, month in (("runRules", "2013-01/P1M"), ("ana", "2013-02/P1M")):
+        flights.documents.change_view(partial(_hidden, interval_of("interval", month), now), by, "w")
+    page = ask("admin", source=HERE["source"]).json()
+    assert {each["by"]: each["duty"] for each in page["deeds"]} == {"watchLosses": True, "ana": False}
+    headers = {"Authorization": f"Bearer {token('admin', [])}"}
+    changes = client.get("/api/v1/documents", params=HERE, headers=headers).json()["changes"]
+    assert [(each["by"], each["duty"]) for each in changes] == [("ana", False), ("runRules", True)]
 
 
 def test_one_document_leads_on_and_names_the_command_that_prints_all_of_it(acted, client, token):

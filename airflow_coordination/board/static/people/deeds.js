@@ -6,7 +6,7 @@ import { Glyph } from "../states.js";
 import { Lanes } from "../charts/lanes.js";
 import { clock } from "../charts/bars.js";
 import { Filters, sinceOf } from "./filters.js";
-import { Settings, markOf } from "./settings.js";
+import { ADuty, Settings, markOf } from "./settings.js";
 
 const { useMemo, useRef } = globalThis.React;
 const { Box, HStack, Stack, Text } = globalThis.ChakraUI;
@@ -96,9 +96,11 @@ function called(day, now) {
 
 /** How much was done there, by how many, to how many partitions. */
 function summed(deeds) {
-  const people = new Set(deeds.map(({ by }) => by)).size;
+  const people = new Set(deeds.filter(({ duty }) => !duty).map(({ by }) => by)).size;
+  const duties = new Set(deeds.filter(({ duty }) => duty).map(({ by }) => by)).size;
+  const who = [people ? (people === 1 ? "one" : `${people}`) : "", duties ? (duties === 1 ? "a duty" : `${duties} duties`) : ""].filter(Boolean).join(" and ");
   const partitions = deeds.reduce((sum, { number }) => sum + number, 0);
-  return `${deeds.length} by ${people === 1 ? "one" : people}${partitions ? `, ${partitions.toLocaleString()} ${partitions === 1 ? "partition" : "partitions"}` : ""}`;
+  return `${deeds.length} by ${who}${partitions ? `, ${partitions.toLocaleString()} ${partitions === 1 ? "partition" : "partitions"}` : ""}`;
 }
 
 const HEADS = ["When", "Who", "What", "Of", "Why", "What became of it"];
@@ -114,7 +116,7 @@ function Done({ deeds, store, source, now, narrowed }) {
 
 const Line = ({ deed, store, source, now, narrowed }) => h(Box, { as: "tr", borderTopWidth: 1 },
   h(Box, { as: "td", whiteSpace: "nowrap" }, clock(deed.at), h(Text, { color: "fg.muted", fontSize: "xs" }, h(When, { at: deed.at, now }))),
-  h("td", null, h(Text, { as: "span", fontWeight: "semibold" }, h(To, { to: at({ store, source, view: "audit", ...narrowed, by: deed.by }) }, visible(deed.by)))),
+  h("td", null, h(Text, { as: "span", fontWeight: "semibold" }, h(To, { to: at({ store, source, view: "audit", ...narrowed, by: deed.by }) }, visible(deed.by))), h(ADuty, deed)),
   h("td", null, h(HStack, { gap: "6px" }, h(Glyph, { of: glyphOf(deed.action) }), h(Text, { as: "span", fontWeight: "semibold" }, visible(deed.action)))),
   h("td", null, h(Of, { deed, store, source })),
   h(Box, { as: "td", minWidth: "200px", wordBreak: "break-word" }, `“${visible(deed.why)}”`),

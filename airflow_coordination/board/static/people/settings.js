@@ -12,6 +12,9 @@ const HEADS = ["When", "Who", "What", "Of", "Why", "What changed"];
 /** The mark of a change in the lane of who made it. */
 export const markOf = ({ at: moment, by, what, version }) => ({ at: moment, by, of: "person", text: `${by}: set ${what}, version ${version}` });
 
+/** Says that no person did it. */
+export const ADuty = ({ duty }) => (duty ? h(Text, { color: "fg.muted", fontSize: "xs" }, "duty") : null);
+
 export function Settings({ page: { changes, documents, since, sources, all_sources: all, typed }, here, narrowed, now }) {
   return h(Box, { as: "section", "aria-label": "Settings and rules" }, h(Heading, { as: "h2", size: "sm", mb: 1 }, "Settings and rules"),
     changes.length > 0 ? h(Box, { overflowX: "auto", role: "region", "aria-label": "Settings and rules, in lines", tabIndex: 0, borderWidth: 1, borderRadius: "md" },
@@ -31,7 +34,7 @@ function Line({ one, here, narrowed, now }) {
   const older = at({ ...here, source, document, before: version });
   return h(Box, { as: "tr", borderTopWidth: 1 },
     h(Box, { as: "td", whiteSpace: "nowrap" }, clock(moment), h(Text, { color: "fg.muted", fontSize: "xs" }, h(When, { at: moment, now }))),
-    h("td", null, h(Text, { as: "span", fontWeight: "semibold" }, h(To, { to: at({ ...here, ...narrowed, by }) }, visible(by)))),
+    h("td", null, h(Text, { as: "span", fontWeight: "semibold" }, h(To, { to: at({ ...here, ...narrowed, by }) }, visible(by))), h(ADuty, one)),
     h("td", null, h(HStack, { gap: "6px", alignItems: "start" }, h(Glyph, { of: "person" }), h(Text, { as: "span", fontWeight: "semibold", wordBreak: "break-word" }, visible(`set ${what}, version ${version}`)))),
     h("td", null, name === null ? "all sources" : h(To, { to: at({ store: here.store, source }) }, visible(name))),
     h(Box, { as: "td", minWidth: "160px", wordBreak: "break-word" }, `“${visible(why)}”`),
