@@ -5,7 +5,7 @@ usage: python scripts/walk.py [--check] [--files]
 Three ways are walked on SQLite, without Spark: a partition that is drained (acquired, a block published, progress
 saved, completed), a zombie whose ending is refused, and an ending by itself. Counted is what is called of the package:
 files, functions and rooms that are entered, changes of file and of room, and how deep it goes. ``--check`` says how far
-the aims are, as information: nothing fails for it.
+the aims are, and fails where one was passed: a feature that nobody uses is looked up in no file of its own.
 ``--files`` names the files of each room.
 """
 
@@ -32,6 +32,7 @@ AIMS: Final = {DRAIN: 58, ZOMBIE: 28}
 """So many files at most (issue 28)."""
 HANDING_ON: Final = 2
 """So many stations of an ending at most whose body is one call with their own arguments."""
+TOO_MANY: Final = " too many"
 
 
 class Entry(NamedTuple):
@@ -292,7 +293,7 @@ def against_aims(walks: Iterable[Walk]) -> list[str]:
 
 
 def _aim(what: str, number: int, aim: int) -> str:
-    return f"{what}, the aim is {aim}: " + ("reached" if number <= aim else f"{number - aim} too many")
+    return f"{what}, the aim is {aim}: " + ("reached" if number <= aim else f"{number - aim}{TOO_MANY}")
 
 
 def main(arguments: list[str]) -> int:
@@ -311,7 +312,9 @@ def main(arguments: list[str]) -> int:
                 sep="\n",
             )
     if "--check" in arguments:
-        print("", *against_aims(walks), sep="\n")
+        said = against_aims(walks)
+        print("", *said, sep="\n")
+        return int(any(each.endswith(TOO_MANY) for each in said))
     return 0
 
 

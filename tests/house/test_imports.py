@@ -11,12 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from tests.house.tree import PACKAGE, ROOT, import_graph, tracked_files
+from tests.house.tree import PACKAGE, ROOT, import_graph, module_name, tracked_files
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 MOST_LINES = 500
 MOST_FILES = 20
+THIN, MOST_THIN = 60, 5
+"""Lines below which a file with one importer is thin, and how many of these there may be."""
 
 
 @cache
@@ -98,6 +100,18 @@ def test_files_are_small() -> None:
     """A file that grows beyond this has two subjects."""
     lines = {str(module.relative_to(ROOT)): len(module.read_text().splitlines()) for module in MODULES}
     assert {module: count for module, count in lines.items() if count > MOST_LINES} == {}
+
+
+def test_few_files_are_thin() -> None:
+    """What is short and serves one other file mostly belongs there; five have a subject of their own."""
+    importers = Counter(found for names in imports().values() for found in names)
+    thin = [
+        str(module.relative_to(ROOT))
+        for module in MODULES
+        if module.name != "__init__.py" and importers[module_name(module)] == 1
+        if len(module.read_text().splitlines()) < THIN
+    ]
+    assert len(thin) <= MOST_THIN, thin
 
 
 def test_folders_are_small() -> None:
