@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
@@ -113,6 +114,12 @@ def test_all_datasets_say_how_far_they_are(page: Page, address: str) -> None:
     expect(orders.get_by_role("region", name="Being merged")).to_contain_text("upkeep › merge [3]")
     expect(orders.get_by_role("link", name=HOSTILE)).to_be_visible()
     expect(orders.get_by_text("airflow coordination compaction status orders")).to_be_visible()
+    whole = page.get_by_role("region", name="All datasets")
+    expect(whole).to_contain_text(re.compile(r"Of (all|the) \d+ sources"))
+    for label, least in (("datasets", 3), ("files", 1_162)):
+        number = whole.get_by_role("region", name=label, exact=True).locator("p").nth(1)
+        assert int(number.inner_text().replace(",", "")) >= least
+    expect(whole.get_by_role("region", name="left to merge")).to_contain_text("4.8 MB")
     keep(page, "board-datasets")
     parcels = page.get_by_role("region", name="parcels")
     parcels.scroll_into_view_if_needed()

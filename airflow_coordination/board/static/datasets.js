@@ -10,7 +10,7 @@ import { isUpkeep } from "./overview.js";
 import { Rules as Ruling, firstChange } from "./showing/rules.js";
 import { Settings } from "./showing/settings.js";
 
-const { useEffect, useRef, useState } = globalThis.React;
+const { useCallback, useEffect, useRef, useState } = globalThis.React;
 const { Badge, Box, HStack, Heading, SimpleGrid, Stack, Text } = globalThis.ChakraUI;
 
 const PACE = 30_000; // milliseconds between two reads: a plan is made every few minutes at most
@@ -32,15 +32,42 @@ function interval({ start, end }) {
 
 /** All datasets that one may see, source by source: each asks when it is on the screen. */
 export function Datasets({ place: { dag } }) {
+  const [known, setKnown] = useState({});
+  const tell = useCallback((which, datasets) => setKnown((last) => ({ ...last, [which]: datasets })), []);
   return h(Read, useLive("sources", { dag }, () => PACE), ({ stores }) => {
     const sources = stores.flatMap((store) => store.sources.filter((one) => !isUpkeep(one)));
     return h(Stack, { gap: 6 }, stores.filter(({ problem }) => problem).map(({ connection, problem }) => h(Problem, { key: connection }, problem)),
-      sources.map((one) => h(OnScreen, { key: `${one.store} ${one.source}`, one })),
+      sources.length > 0 && h(Whole, { found: sources.map(placeOf).map((which) => known[which]) }),
+      sources.map((one) => h(OnScreen, { key: placeOf(one), one, tell })),
       !sources.length && h(Empty, null, "There is no source that belongs to a DAG that you may read, and so no dataset."));
   });
 }
 
-function OnScreen({ one: { store, source, name } }) {
+const placeOf = ({ store, source }) => `${store} ${source}`;
+
+/** What all datasets add up to that were read; sources are read as one comes to them, and it says of how many that is. */
+function Whole({ found }) {
+  const datasets = found.flatMap((some) => some ?? []).filter(({ summed }) => summed);
+  const sum = (name) => datasets.reduce((whole, one) => whole + (one[name] ?? 0), 0);
+  const number = found.filter(Boolean).length;
+  const waiting = datasets.filter(({ left_chunks: chunks }) => chunks).length;
+  return h(Box, { as: "section", "aria-label": "All datasets" },
+    h(Facts, { facts: [
+      ["datasets", count(datasets.length), datasets.some(({ whole }) => !whole) ? "of some only the newest chunks" : ""],
+      ["rows", count(sum("rows")), `of ${count(sum("heads"))} partitions`],
+      ["files", count(sum("files_now")), `${count(sum("files_before"))} were published`],
+      ["bytes", bytes(sum("bytes_now")), `${bytes(sum("bytes_before"))} were published`],
+      ["left to merge", waiting ? bytes(sum("left_bytes")) : "nothing", waiting ? `in ${count(waiting)} ${waiting === 1 ? "dataset" : "datasets"}` : ""],
+      ["hidden intervals", count(sum("hidden")), ""],
+    ] }),
+    h(Text, { fontSize: "xs", color: "fg.muted", mt: 1 }, number < found.length ? `Of the ${count(number)} sources that were read so far; there are ${count(found.length)}, read as one comes to them.` : `Of all ${count(number)} sources.`));
+}
+
+/** Numbers beside each other: each has a name, and what is to say of it. */
+const Facts = ({ facts }) => h(SimpleGrid, { columns: { base: 2, lg: 6 }, gap: 3 }, facts.map(([label, value, ...more]) => h(Box, { key: String(label), as: "section", "aria-label": label, borderWidth: 1, borderRadius: "md", p: 3 },
+  h(Text, { fontSize: "sm", color: "fg.muted" }, label), h(Text, { fontWeight: "bold" }, value), more.filter(Boolean).map((text, place) => h(Text, { key: place, fontSize: "xs", color: "fg.muted", wordBreak: "break-word" }, text)))));
+
+function OnScreen({ one: { store, source, name }, tell }) {
   const shown = useRef(null);
   const [seen, see] = useState(false);
   useEffect(() => {
@@ -50,12 +77,16 @@ function OnScreen({ one: { store, source, name } }) {
   }, []);
   return h(Box, { ref: shown, as: "section", "aria-label": visible(name), minHeight: "3rem" },
     h(Heading, { size: "sm", mb: 2 }, h(To, { to: at({ store, source, view: "datasets" }) }, visible(name)), h(Text, { as: "span", color: "fg.muted", fontWeight: "normal" }, ` in ${visible(store)}`)),
-    seen && h(DatasetsOf, { place: { store, source } }));
+    seen && h(DatasetsOf, { place: { store, source }, tell }));
 }
 
 /** The datasets of one source. */
-export function DatasetsOf({ place: { store, source } }) {
-  return h(Read, useLive("datasets", { store, source }, () => PACE), ({ kept, datasets, all_looked_at, groups, begun, planning, typed }, { now }) => {
+export function DatasetsOf({ place: { store, source }, tell = /** @type {any} */ (null) }) {
+  const live = useLive("datasets", { store, source }, () => PACE);
+  useEffect(() => {
+    if (live.data) tell?.(placeOf({ store, source }), live.data.datasets);
+  }, [live.data, tell]);
+  return h(Read, live, ({ kept, datasets, all_looked_at, groups, begun, planning, typed }, { now }) => {
     const bare = datasets.filter(({ summed }) => !summed);
     return h(Stack, { gap: 2 },
       h(Waiting, { begun, here: { store, source } }),
@@ -172,8 +203,7 @@ function Sums({ summary, rules, now }) {
       [running ? `${count(running)} being merged now; ` : "", merged_at ? ["merged ", h(When, { key: "merged", at: merged_at, now })] : "never merged"]],
     ["next change by a rule", h(ByARule, { rules, now }), visible(firstChange(rules?.rules)?.then[0] ?? "")],
   ];
-  return h(SimpleGrid, { columns: { base: 2, lg: 6 }, gap: 3 }, facts.map(([label, value, ...more]) => h(Box, { key: String(label), as: "section", "aria-label": label, borderWidth: 1, borderRadius: "md", p: 3 },
-    h(Text, { fontSize: "sm", color: "fg.muted" }, label), h(Text, { fontWeight: "bold" }, value), more.filter(Boolean).map((text, place) => h(Text, { key: place, fontSize: "xs", color: "fg.muted", wordBreak: "break-word" }, text)))));
+  return h(Facts, { facts });
 }
 
 /** The chunks of a page in the order of time, each as wide as its interval; what has none stands behind a gap. */
