@@ -1,6 +1,7 @@
 // What happened to a partition, the newest first: tenures with their length as bars, equal failures as one.
 
-import { Spark, When, Who, ago, h, visible } from "./parts.js";
+import { Clock } from "./charts/bars.js";
+import { Spark, When, Who, h, span, visible } from "./parts.js";
 import { colourOf } from "./states.js";
 
 const { useState } = globalThis.React;
@@ -47,25 +48,28 @@ function Group({ group, heads, most, now }) {
 
 function Line({ one, heads, most, now, what = one.what, first = /** @type {any} */ (null), range = /** @type {any} */ (null), toggle = null, inner = false }) {
   const cells = Object.assign(Object.create(null), {
-    When: () => h("span", null, first && [h(When, { key: "first", at: first.at, now }), " to "], one.at ? h(When, { at: one.at, now }) : "now"),
+    When: () => h(Moment, { one, first, now }),
     What: () => h(Box, null, h(Text, { as: "span", fontWeight: "medium", whiteSpace: "nowrap" }, visible(what)), toggle && h(Box, null, toggle)),
     Took: () => h(Took, { one, range, most, now }),
     Who: () => h(Who, { name: one.who, task: one.task }),
     Why: () => h(Text, { lineClamp: 3, wordBreak: "break-word" }, visible(one.why ?? "")),
-    Rows: () => one.rows || "",
+    Rows: () => one.rows ? one.rows.toLocaleString() : "",
     Records: () => one.records ?? "",
     Spark: () => h(Spark, one),
   });
   return h(Table.Row, inner ? { bg: "bg.subtle" } : null, heads.map((head) => h(Table.Cell, { key: head, verticalAlign: "top" }, cells[head]())));
 }
 
+/** When it was, by the clock and how far back; of several, from the first to the last. */
+const Moment = ({ one, first, now }) => (one.at ? h(Box, { whiteSpace: "nowrap" }, first && [h(Clock, { key: "first", at: first.at, now }), " to "], h(Clock, { at: one.at, now: first?.at ?? now }),
+  h(Text, { color: "fg.muted", fontSize: "xs" }, h(When, { at: one.at, now }))) : "now");
+
 /** How long a tenure took, as a bar beside the longest of them. */
 function Took({ one, range, most, now }) {
   const seconds = length(one, now);
   if (seconds === null) return "";
-  const said = range && said_of(range[0]) !== said_of(range[1]) ? `${said_of(range[0])} to ${said_of(range[1])} each` : said_of(seconds);
-  return h(HStack, { gap: 2, whiteSpace: "nowrap" }, h(Box, { as: "span", "aria-hidden": true, width: "70px" }, h(Box, { as: "span", display: "block", height: "8px", borderRadius: "2px",
-    bg: colourOf(COLOURS[one.what] ?? "claimable"), width: `${Math.max(4, (100 * seconds) / most)}%` })), one.at ? said : `${said} so far`);
+  const each = range && span(range[0]) !== span(range[1]) && `${span(range[0])} to ${span(range[1])} each`;
+  return h(Box, { whiteSpace: "nowrap" }, h(HStack, { gap: 2 }, h(Box, { as: "span", "aria-hidden": true, width: "70px" }, h(Box, { as: "span", display: "block", height: "8px", borderRadius: "2px",
+    bg: colourOf(COLOURS[one.what] ?? "claimable"), width: `${Math.max(4, (100 * seconds) / most)}%` })), one.at ? span(seconds) : `${span(seconds)} so far`),
+  each && h(Text, { color: "fg.muted", fontSize: "xs" }, each));
 }
-
-const said_of = (seconds) => (seconds < 1 ? "< 1 s" : ago(seconds));

@@ -20,6 +20,16 @@ export function ago(seconds) {
   return `${Math.round(seconds / length)} ${unit}`;
 }
 
+/** The same in the two largest: 2 h 14 min. */
+export function span(seconds) {
+  if (seconds < 1) return "< 1 s";
+  const place = UNITS.findIndex(([, length]) => seconds >= length);
+  const [[unit, length], [small, part] = ["", 1]] = UNITS.slice(place);
+  const count = Math.floor(seconds / length);
+  const rest = Math.floor((seconds - count * length) / part);
+  return small && rest ? `${count} ${unit} ${rest} ${small}` : `${count} ${unit}`;
+}
+
 /** A time, and how far it is from the store's clock. */
 export function When({ at, now }) {
   if (!at) return "";

@@ -3,9 +3,11 @@
 import { Actions } from "./actions.js";
 import { useLive } from "./api.js";
 import { InBranch } from "./branches.js";
+import { Tenures } from "./charts/tenures.js";
 import { Happened } from "./happened.js";
 import { Command, Key, Read, Rows, To, When, ago, at, h, visible } from "./parts.js";
 import { Records } from "./records/balance.js";
+import { bytes } from "./sizes.js";
 import { Glyph, Word, paletteOf } from "./states.js";
 
 const { Box, Heading, HStack, Stack, Text } = globalThis.ChakraUI;
@@ -17,10 +19,9 @@ export function Partition({ place }) {
     Stack,
     { gap: 5 },
     h(HStack, { wrap: "wrap" }, h(Key, { text: key }), h(Word, { of: found.summary.word }), found.summary.since && found.summary.word !== "held" && h(Text, { as: "span", color: "fg.muted", fontSize: "sm" }, "for ", h(Lasting, { at: found.summary.since, now })),
-      h(InBranch, { branch: found.summary.branch, here })),
-    found.beside && h(Beside, { beside: found.beside, here }),
+      h(InBranch, { branch: found.summary.branch, here }), found.beside && h(Beside, { beside: found.beside, here })),
     h(Why, { found, place }),
-    h(Section, { title: "What happened" }, h(Happened, { events: found.events, now })),
+    h(Section, { title: "What happened" }, h(Tenures, { events: found.events, summary: found.summary, now }), h(Happened, { events: found.events, now })),
     (found.parents?.length > 0 || found.children?.length > 0) && h(Family, { found, here }),
     found.heads.length > 0 && h(Section, { title: "Published" }, h(Published, { heads: found.heads, here, now })),
     found.accounting.length > 0 && h(Records, { lines: found.accounting, wrong: found.unbalanced }),
@@ -31,7 +32,7 @@ export function Partition({ place }) {
 }
 
 /** Among those that a person must look at, one after the other. */
-const Beside = ({ beside: { previous, following, place, number, whole }, here }) => h(HStack, { as: "nav", "aria-label": "Parked ones", fontSize: "sm", gap: 3 },
+const Beside = ({ beside: { previous, following, place, number, whole }, here }) => h(HStack, { as: "nav", "aria-label": "Parked ones", fontSize: "sm", gap: 3, ml: "auto" },
   previous && h(To, { to: at({ ...here, key: previous }) }, "Previous parked"), h(Text, { as: "span", color: "fg.muted" }, place ? `${place.toLocaleString()} of ${whole ? "" : "the first "}${number.toLocaleString()} parked` : `behind the first ${number.toLocaleString()} parked`),
   following && h(To, { to: at({ ...here, key: following }) }, "Next parked"));
 
@@ -67,7 +68,7 @@ function Published({ heads, here, now }) {
   return h(Rows, { heads: ["Dataset", "Blocks", "Rows", "Bytes", "When", "Records", ...(aside ? ["Not seen by readers"] : [])],
     rows: heads.map((one) => [`${one.branch?.number} ${one.dataset}`,
       h(Text, { as: "span" }, h(To, { to: at({ ...here, dataset: one.dataset }) }, visible(one.dataset)), one.branch && ",", h(InBranch, { branch: one.branch, here })),
-      one.blocks, one.rows, one.bytes, h(When, { at: one.published_at, now }), one.records ?? "", ...(aside ? [visible(one.unseen ?? "")] : [])]) });
+      one.blocks.toLocaleString(), one.rows.toLocaleString(), h("span", { title: one.bytes.toLocaleString() }, bytes(one.bytes)), h(When, { at: one.published_at, now }), one.records ?? "", ...(aside ? [visible(one.unseen ?? "")] : [])]) });
 }
 
 function facts({ summary, ...found }, now) {
