@@ -26,6 +26,7 @@ ERRORS = {
     **{f"{sign}: once": 1 for sign in "ABCD"},
 }
 """How many partitions were parked with which error, a minute apart."""
+LONG = "2026-11-24/21/part-0412"
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,7 @@ def mill(environ: dict[str, str], source: SourceCoordinator) -> Iterator[SourceC
     store = open_store(json.loads(environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])["host"], clock=clock)
     mill = SourceCoordinator(store, "mill", "me", clock=clock, settings=Settings(max_failures=1, brake_after=0))
     mill.supplying.register_dag("flights_dag")
+    mill.create_partitions([LONG])
     for number, error in enumerate(error for error, times in ERRORS.items() for _ in range(times)):
         mill.create_partitions([f"k{number:02}"])
         mill.fail(mill.acquire_partition(f"k{number:02}"), error)
@@ -72,6 +74,10 @@ def test_each_error_says_when_the_first_and_the_last_were_parked(errors: Locator
     once = errors.get_by_role("listitem").filter(has_text=HOSTILE)
     expect(once.locator("time")).to_have_count(1)
     assert errors.page.evaluate("globalThis.hacked") is None
+
+
+def test_a_key_of_usual_length_is_not_broken_in_two(errors: Locator) -> None:
+    expect(errors.page.locator("tbody").get_by_role("link", name=LONG).locator("code")).to_have_css("height", "20px")
 
 
 def test_the_others_unfold_by_keys(errors: Locator) -> None:

@@ -99,6 +99,7 @@ def test_who_did_what_is_a_mark_and_text(page: Page, address: str) -> None:
     cloth = line(page, address, "cloth")
     expect(cloth.locator("[data-mark=created]")).to_have_count(1)
     expect(cloth.locator("[data-mark=reset] title")).to_have_text(f"reset by {HOSTILE}")
+    expect(cloth.locator("[data-mark=reset] text")).to_have_text(f"reset by {HOSTILE}"[:23] + "…")
     assert page.evaluate("globalThis.hacked") is None
     said = cloth.get_attribute("aria-label") or ""
     assert re.search(r"completed after 4 min, from [^;]*\d\d:\d\d; reset by <img", said)

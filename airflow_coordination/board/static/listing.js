@@ -68,7 +68,7 @@ const byNumber = (of) => (one, other) => of(one) - of(other);
 
 /** A column: its head, what a cell shows, and how it is ordered where that can be. */
 const COLUMNS = Object.assign(Object.create(null), {
-  key: { head: "Key", cell: (one, { here }) => h(Box, { minWidth: "16ch" }, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key }))), by: byText((one) => one.key) },
+  key: { head: "Key", cell: (one, { here }) => h(Box, { fontFamily: "mono", minWidth: `${Math.max(16, Math.min(32, one.key.length))}ch` }, h(To, { to: at({ ...here, key: one.key }) }, h(Key, { text: one.key }))), by: byText((one) => one.key) },
   state: { head: "State", cell: (one, { here }) => h(Box, null, h(Word, { of: one.word }), h(InBranch, { branch: one.branch, here })), by: byText((one) => one.word) },
   since: { head: "For", cell: (one, { now }) => h(Since, { at: one.since, now }), by: byText((one) => one.since ?? "") },
   written: { head: "Last written", cell: (one, { now }) => h(When, { at: one.since, now }), by: byText((one) => one.since ?? "") },

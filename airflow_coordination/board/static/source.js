@@ -44,13 +44,13 @@ function Read({ source: { store, source }, status, narrowed, brief }) {
     data?.pausing && h(Pausing, { offer: data.pausing, here }));
 }
 
-/** What ended when, what failed and who works, side by side; then how fast it goes, and what people did meanwhile. */
+/** What ended when, what failed, who works and how fast, side by side; then what people did meanwhile. */
 function Night({ here, data, now }) {
   const { data: audit, now: then } = useLive("audit", { ...here, limit: MARKED }, () => DEEDS);
   return h(Stack, { gap: 3, fontSize: "sm" },
     h(Box, { display: "grid", gap: 3, gridTemplateColumns: { base: "minmax(0, 1fr)", lg: "minmax(0, 1.35fr) minmax(0, 1fr) minmax(0, 1fr)" } },
-      h(Panel, null, h(Ended, { here, counts: data?.in_words, deeds: audit?.deeds })), data && h(Panel, null, h(Errors, { ...data, here, now })), data && h(Panel, null, h(Owners, { ...data, here, now }))),
-    data && h(Pace, { ...data, now }), h(Newest, { ...here, deeds: audit?.deeds, now: then }));
+      h(Panel, null, h(Ended, { here, counts: data?.in_words, deeds: audit?.deeds })), data && h(Panel, null, h(Errors, { ...data, here, now })), data && h(Panel, null, h(Stack, { gap: 3 }, h(Owners, { ...data, here, now }), h(Pace, { ...data, now })))),
+    h(Newest, { ...here, deeds: audit?.deeds, now: then }));
 }
 
 const Panel = ({ children }) => h(Box, { borderWidth: 1, borderRadius: "md", px: "14px", py: 2, minWidth: 0 }, children);

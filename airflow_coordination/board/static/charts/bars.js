@@ -11,6 +11,7 @@ const RIGHT = 52;
 const TOP = 20;
 const FOOT = 22;
 const MARGIN = 8;
+const MOST = 24; // signs of what a mark says
 const THIN = 1.5; // pixels of what there is little of
 const KEYS = Object.assign(Object.create(null), { ArrowRight: 1, ArrowLeft: -1, Home: -Infinity, End: Infinity });
 
@@ -27,6 +28,9 @@ const short = (number) => {
   const [size, unit] = UNITS.find(([size]) => number >= 10 * size) ?? [1, ""];
   return `${Number((number / size).toFixed(1)).toLocaleString()}${unit}`;
 };
+
+/** As much of a name or sentence as there is room for in a chart; a title has all of it. */
+export const brief = (text) => (text.length > MOST ? `${text.slice(0, MOST - 1)}…` : text);
 
 /** The hour and minute of a moment where the browser is. */
 export const clock = (moment) => new Date(moment).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
@@ -154,5 +158,5 @@ function Marks({ marks, buckets, seconds, x, height }) {
   const placed = marks.map((one) => ({ ...one, place: (Date.parse(one.at) - first) / (1000 * seconds) })).filter(({ place }) => place >= 0 && place <= buckets.length);
   return h(Box, { as: "g", color: "fg.info", "data-marks": placed.length }, placed.map(({ at, text, place }, number) => h("g", { key: `${at} ${number}` }, h("title", null, visible(text)),
     h("line", { x1: x(place), x2: x(place), y1: 14, y2: height - FOOT, stroke: "currentColor", strokeWidth: 1.5 }),
-    (number === 0 || Math.abs(x(place) - x(placed[number - 1].place)) > 140) && h("text", { ...words, x: x(place), y: 11, textAnchor: place > buckets.length / 2 ? "end" : "start" }, visible(text).slice(0, 24)))));
+    (number === 0 || Math.abs(x(place) - x(placed[number - 1].place)) > 140) && h("text", { ...words, x: x(place), y: 11, textAnchor: place > buckets.length / 2 ? "end" : "start" }, brief(visible(text))))));
 }

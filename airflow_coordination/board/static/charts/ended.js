@@ -41,7 +41,7 @@ export function Ended({ here, counts, deeds }) {
 /** From when to when it is counted, and by whom, where that is not what one expects. */
 function Told({ data, now }) {
   const { whole, since, by_duty, counted_to } = data;
-  return h(Text, { color: "fg.muted" },
+  return h(Text, { color: "fg.muted", fontSize: "xs" },
     !whole && ["Since ", h(Clock, { key: "since", at: since }), by_duty ? ": nobody had counted before. " : ": this server has counted since it started. "],
     "Counted to ", h(Clock, { at: counted_to }), behind(data, now) ? [" (", h(When, { key: "to", at: counted_to, now }), "). "] : ". ",
     !by_duty && "No duty counts here: countEnded does, and then a whole day is known.");

@@ -2,7 +2,7 @@
 
 import { h, span, visible } from "../parts.js";
 import { Shape, colourOf } from "../states.js";
-import { dated, useWidth } from "./bars.js";
+import { brief, dated, useWidth } from "./bars.js";
 
 const { Box } = globalThis.ChakraUI;
 
@@ -141,14 +141,15 @@ function Words({ all, x, width }) {
   return all.map((one, number) => {
     const text = one.tenure ? long(one) : one.who ? `${one.what} by ${one.who}` : one.what;
     const middle = one.tenure ? Math.max(x(one.from) + THIN / 2, (x(one.from) + x(one.to)) / 2) : x(one.to);
-    const half = (SIGN * Math.min(text.length, 24)) / 2;
+    const said = brief(visible(text));
+    const half = (SIGN * said.length) / 2;
     const at = Math.min(Math.max(middle, half), width - half);
     const room = at - half >= (one.tenure ? below : above);
     if (room && one.tenure) below = at + half + 4;
     if (room && !one.tenure) above = at + half + 4;
-    const said = room && h("text", { ...small, x: at, y: one.tenure ? 27 : 12, textAnchor: "middle" }, visible(text).slice(0, 24));
+    const shown = room && h("text", { ...small, x: at, y: one.tenure ? 27 : 12, textAnchor: "middle" }, said);
     return h(Box, { as: "g", key: number, color: one.tenure ? "fg.muted" : "fg.info", "data-mark": one.tenure ? undefined : one.what }, !one.tenure && h("title", null, visible(text)),
-      !one.tenure && h("path", { d: `M${middle} 15v4M${middle} ${BAND - 2}V${BASE + 4}`, fill: "none", stroke: "currentColor", strokeWidth: 1.5, strokeDasharray: "3 2" }), said);
+      !one.tenure && h("path", { d: `M${middle} 15v4M${middle} ${BAND - 2}V${BASE + 4}`, fill: "none", stroke: "currentColor", strokeWidth: 1.5, strokeDasharray: "3 2" }), shown);
   });
 }
 
