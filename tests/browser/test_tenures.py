@@ -121,6 +121,17 @@ def test_without_a_tenure_there_is_no_line(page: Page, address: str) -> None:
     expect(page.get_by_role("img", name=re.compile("^created "))).to_have_count(0)
 
 
+def test_no_column_of_what_happened_is_empty(page: Page, address: str) -> None:
+    for key, heads in (
+        ("new", ["When", "What"]),
+        ("expired", ["When", "What", "Took", "Who"]),
+        ("cloth", ["When", "What", "Took", "Who", "Why"]),
+    ):
+        page.goto(HERE.format(address, key))
+        happened = page.get_by_role("region", name="What happened")
+        expect(happened.get_by_role("columnheader")).to_have_text(heads)
+
+
 def test_equal_failures_say_from_when_to_when(page: Page, address: str) -> None:
     line(page, address, "cloth")
     five = page.get_by_role("region", name="What happened").get_by_role("row").filter(has_text="5 × failed")

@@ -27,7 +27,7 @@ export function Happened({ events, now }) {
   const groups = folded(events).toReversed();
   const most = Math.max(0.001, ...events.map((one) => length(one, now) ?? 0));
   const some = (of) => events.some(of);
-  const heads = ["When", "What", "Took", "Who", "Why", some(({ rows }) => rows) && "Rows", some(({ records }) => records) && "Records", some(({ application, spark_url }) => application || spark_url) && "Spark"].filter(Boolean);
+  const heads = ["When", "What", some(({ since }) => since) && "Took", some(({ who }) => who) && "Who", some(({ why }) => why) && "Why", some(({ rows }) => rows) && "Rows", some(({ records }) => records) && "Records", some(({ application, spark_url }) => application || spark_url) && "Spark"].filter(Boolean);
   return h(Box, { overflowX: "auto", role: "region", "aria-label": "What happened", tabIndex: 0 }, h(Table.Root, { size: "sm" },
     h(Table.Header, null, h(Table.Row, null, heads.map((head) => h(Table.ColumnHeader, { key: head }, head)))),
     h(Table.Body, null, groups.map((group, place) => h(Group, { key: groups.length - place, group, heads, most, now })))));
