@@ -25,14 +25,14 @@ ERRORS = {
     HOSTILE: 1,
     **{f"{sign}: once": 1 for sign in "ABCD"},
 }
-"""How many partitions were parked with which error, a minute apart."""
+"""How many partitions were parked with which error, a minute apart, those of the disk a day."""
 LONG = "2026-11-24/21/part-0412"
 
 
 @pytest.fixture(scope="module")
 def mill(environ: dict[str, str], source: SourceCoordinator) -> Iterator[SourceCoordinator]:
-    """Ten are parked with seven errors, a minute apart, since three hours ago."""
-    clock = FakeClock(source.store.now() - timedelta(hours=3))
+    """Ten are parked with seven errors, the last of them three hours ago."""
+    clock = FakeClock(source.store.now() - timedelta(days=2, hours=3))
     store = open_store(json.loads(environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])["host"], clock=clock)
     mill = SourceCoordinator(store, "mill", "me", clock=clock, settings=Settings(max_failures=1, brake_after=0))
     mill.supplying.register_dag("flights_dag")
@@ -40,7 +40,7 @@ def mill(environ: dict[str, str], source: SourceCoordinator) -> Iterator[SourceC
     for number, error in enumerate(error for error, times in ERRORS.items() for _ in range(times)):
         mill.create_partitions([f"k{number:02}"])
         mill.fail(mill.acquire_partition(f"k{number:02}"), error)
-        clock.advance(timedelta(minutes=1))
+        clock.advance(timedelta(days=1) if "disk" in error else timedelta(minutes=1))
     yield mill
     store.close()
 
@@ -71,6 +71,8 @@ def test_each_error_says_when_the_first_and_the_last_were_parked(errors: Locator
         told = line.locator("time").nth(place).get_attribute("datetime") or ""
         assert one.updated_at
         assert told[:19] == one.updated_at.isoformat()[:19]
+    nightly = errors.get_by_role("listitem").filter(has_text="OSError: the disk is full")
+    expect(nightly.locator("time")).to_have_count(2)  # at the same hour of two days
     once = errors.get_by_role("listitem").filter(has_text=HOSTILE)
     expect(once.locator("time")).to_have_count(1)
     assert errors.page.evaluate("globalThis.hacked") is None

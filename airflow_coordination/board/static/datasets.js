@@ -47,20 +47,25 @@ const placeOf = ({ store, source }) => `${store} ${source}`;
 
 /** What all datasets add up to that were read; sources are read as one comes to them, and it says of how many that is. */
 function Whole({ found }) {
-  const datasets = found.flatMap((some) => some ?? []).filter(({ summed }) => summed);
-  const sum = (name) => datasets.reduce((whole, one) => whole + (one[name] ?? 0), 0);
+  const all = found.flatMap((some) => some ?? []);
+  const datasets = all.filter(({ summed }) => summed);
   const number = found.filter(Boolean).length;
-  const waiting = datasets.filter(({ left_chunks: chunks }) => chunks).length;
+  if (!number) return h(Text, { fontSize: "xs", color: "fg.muted" }, "No source was read yet.");
+  const unknown = datasets.filter((one) => known(one).rows === undefined).length;
+  const sum = (name) => (unknown < datasets.length ? datasets.reduce((whole, one) => whole + (known(one)[name] ?? 0), 0) : undefined);
+  const size = (name) => (unknown < datasets.length ? bytes(sum(name)) : "unknown");
+  const waiting = datasets.filter(({ left_chunks: chunks }) => chunks);
+  const hidden = all.reduce((whole, one) => whole + one.hidden, 0);
   return h(Box, { as: "section", "aria-label": "All datasets" },
     h(Facts, { facts: [
-      ["datasets", count(datasets.length), datasets.some(({ whole }) => !whole) ? "of some only the newest chunks" : ""],
+      ["datasets", count(datasets.length), datasets.some(({ whole }) => !whole) ? "of some only the newest chunks" : "", unknown ? `of ${count(unknown)} nothing is known` : ""],
       ["rows", count(sum("rows")), `of ${count(sum("heads"))} partitions`],
       ["files", count(sum("files_now")), `${count(sum("files_before"))} were published`],
-      ["bytes", bytes(sum("bytes_now")), `${bytes(sum("bytes_before"))} were published`],
-      ["left to merge", waiting ? bytes(sum("left_bytes")) : "nothing", waiting ? `in ${count(waiting)} ${waiting === 1 ? "dataset" : "datasets"}` : ""],
-      ["hidden intervals", count(sum("hidden")), ""],
+      ["bytes", size("bytes_now"), `${size("bytes_before")} were published`],
+      ["left to merge", waiting.length ? bytes(waiting.reduce((whole, one) => whole + one.left_bytes, 0)) : "nothing", waiting.length ? `in ${count(waiting.length)} ${waiting.length === 1 ? "dataset" : "datasets"}` : ""],
+      ["hidden intervals", count(hidden), ""],
     ] }),
-    h(Text, { fontSize: "xs", color: "fg.muted", mt: 1 }, number < found.length ? `Of the ${count(number)} sources that were read so far; there are ${count(found.length)}, read as one comes to them.` : `Of all ${count(number)} sources.`));
+    h(Text, { fontSize: "xs", color: "fg.muted", mt: 1 }, number < found.length ? `Of the ${count(number)} sources that were read so far, each as it was then; there are ${count(found.length)}, read as one comes to them.` : `Of all ${count(number)} sources, each as it was when one came to it.`));
 }
 
 /** Numbers beside each other: each has a name, and what is to say of it. */

@@ -1,7 +1,7 @@
 // One source at a glance: how fast and until when, its last day, who works, what failed, what one might set.
 
 import { useLive } from "./api.js";
-import { Clock, clock } from "./charts/bars.js";
+import { Clock, dated } from "./charts/bars.js";
 import { Ended } from "./charts/ended.js";
 import { KeyRanges } from "./map.js";
 import { DEEDS, Newest } from "./people/deeds.js";
@@ -135,7 +135,7 @@ const Failed = ({ one: { error, alike, number, since, last }, most, acts, here, 
   h(Text, { lineClamp: 2, wordBreak: "break-word", title: visible(error) }, h(Kind, { error })),
   h(Box, { height: "6px", mt: "7px", borderRadius: "full", bg: "bg.muted", overflow: "hidden", "aria-hidden": true }, h(Box, { height: "100%", width: `${(100 * number) / most}%`, bg: colourOf("parked") })),
   h(HStack, { justify: "space-between", fontSize: "xs", lineHeight: "20px" },
-    h(Text, { as: "span", color: "fg.muted" }, since && ["parked ", h(Clock, { key: "since", at: since, now }), clock(since) !== clock(last) && [" to ", h(Clock, { key: "last", at: last, now })]]),
+    h(Text, { as: "span", color: "fg.muted" }, since && ["parked ", h(Clock, { key: "since", at: since, now }), dated(since, now) !== dated(last, now) && [" to ", h(Clock, { key: "last", at: last, now })]]),
     acts && h(To, { to: at({ ...here, status: "parked", alike, act: "reopen" }) }, "Reopen…")));
 
 /** What stands before the colon says most. */

@@ -37,8 +37,9 @@ export const clock = (moment) => new Date(moment).toLocaleTimeString([], { hour:
 
 /** The same, with its day where that is not today's. */
 export function dated(moment, now) {
-  const [day, today] = [new Date(moment), new Date(now)].map((each) => each.toLocaleDateString([], { day: "numeric", month: "short" }));
-  return day === today ? clock(moment) : `${day} ${clock(moment)}`;
+  const [day, today] = [new Date(moment), new Date(now)];
+  const year = day.getFullYear() === today.getFullYear() ? undefined : "numeric";
+  return day.toDateString() === today.toDateString() ? clock(moment) : `${day.toLocaleDateString([], { day: "numeric", month: "short", year })} ${clock(moment)}`;
 }
 
 /** A moment as the clock shows it; where `now` is told and on another day, with its day. */
