@@ -28,7 +28,7 @@ from airflow_coordination.spark.handed_over import HandedOver
 from airflow_coordination.spark.interruption import JvmGoneError, stopped
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.spark.one_by_one import OneByOne
-from airflow_coordination.spark.reports import EVERY, LineReport, Report, ShortTenures
+from airflow_coordination.spark.reports import LineReport, Report, ShortTenures
 from airflow_coordination.spark.tenure import DriverContext, Ended, PartitionFunction
 from airflow_coordination.spark.together.course import Together
 from airflow_coordination.spark.together.leases import PartitionLeases
@@ -119,7 +119,6 @@ class _Driver:
     def __init__(self, function: PartitionFunction, handover: HandOver, store: Any, report: Report) -> None:
         self._function, self._handover, self._report = function, handover, ShortTenures(report)
         self._telling = threading.Lock()
-        self._told_at = 0.0
         self._first, self._retaken = True, list(handover.retaken)
         self._metrics = CountingMetrics()
         self._told: Counter[str] = Counter()
@@ -198,13 +197,12 @@ class _Driver:
         return code
 
     def _heard(self, endings: Iterable[Ended]) -> list[Ended]:
-        """Return the endings. What was counted is told meanwhile, where they come thick and fast once a second."""
+        """Return the endings, after the counts of each were told as it came."""
         heard = []
         try:
             for ended in endings:
                 heard.append(ended)
-                if time.monotonic() >= self._told_at + EVERY:
-                    self._tell_metrics()
+                self._tell_metrics()
         finally:
             self._report.close()
             self._tell_metrics()
@@ -244,7 +242,6 @@ class _Driver:
     def _tell_metrics(self) -> None:
         """Report the counts and gauges since the last time, so that the task can feed them to Airflow's Stats."""
         with self._telling:
-            self._told_at = time.monotonic()
             counts, gauges = Counter(self._metrics.counts), dict(self._metrics.gauges)
             if new := counts - self._told:
                 self._report("metrics", counts=new)

@@ -20,6 +20,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections import Counter
 from typing import Any, Final, Protocol, TextIO
 
 from airflow_coordination.leases.handover import report_marker
@@ -80,6 +81,8 @@ class ShortTenures:
         self._report, self._singly, self._every = report, singly, every
         self._begun: dict[str, dict[str, Any]] = {}
         self._passed: dict[str, Any] | None = None
+        self._counts: Counter[str] = Counter()
+        self._in_branches: set[str] = set()
         self._unwell: set[str] = set()
         self._lock = threading.Lock()
         self._over = threading.Event()
@@ -88,10 +91,11 @@ class ShortTenures:
     def __call__(self, event: str, **facts: Any) -> None:
         """Take one event, and tell of it now or soon."""
         with self._lock:
-            if event == "began" and self._may_wait(facts):
+            if event == "metrics" and self._waits():
+                self._counts.update(facts["counts"])
+            elif event == "began" and self._may_wait(facts):
                 self._begun[facts["fence"]] = facts
-                self._start()
-            elif event == "ended" and facts["fence"] in self._begun and facts["outcome"] == Outcome.COMPLETED:
+            elif event == "ended" and self._has_passed(facts):
                 self._pass(facts)
             else:
                 self._tell_at_once(event, facts)
@@ -109,8 +113,24 @@ class ShortTenures:
         self.tell()
 
     def _may_wait(self, began: dict[str, Any]) -> bool:
-        self._singly -= 1
-        return self._singly < 0 and not ("branch" in began or began["key"] in self._unwell or self._over.is_set())
+        return "branch" not in began and began["key"] not in self._unwell and self._waits()
+
+    def _has_passed(self, ended: dict[str, Any]) -> bool:
+        completed = ended["outcome"] == Outcome.COMPLETED
+        return completed and ended["fence"] in self._begun and not self._over.is_set()
+
+    def _waits(self) -> bool:
+        """Return whether anything may wait: as long as a thread tells of it, which a full machine may not start."""
+        if self._singly > 0 or self._over.is_set():
+            return False
+        if self._thread is None:
+            thread = threading.Thread(target=self._now_and_then, name="short-tenures", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:
+                return False
+            self._thread = thread
+        return True
 
     def _pass(self, ended: dict[str, Any]) -> None:
         del self._begun[ended["fence"]]
@@ -126,26 +146,39 @@ class ShortTenures:
         if "fence" in facts:
             self._tell_passed()
             self._tell_begun(facts["fence"])
-        if event == "ended" and facts["outcome"] != Outcome.COMPLETED:
-            self._unwell.add(facts["key"])
+        if event == "began" and "branch" in facts:
+            self._in_branches.add(facts["fence"])
+        if event == "ended":
+            self._note(facts)
         self._report(event, **facts)
 
+    def _note(self, ended: dict[str, Any]) -> None:
+        """Count what its task names to others; one that ended in another way is told when it is completed, too."""
+        shows = ended["fence"] not in self._in_branches
+        self._in_branches.discard(ended["fence"])
+        if ended["outcome"] in (Outcome.COMPLETED, Outcome.CLOSED):
+            self._singly -= shows
+        else:
+            self._unwell.add(ended["key"])
+
     def _tell_passed(self) -> None:
-        if self._passed is not None:
-            self._report("passed", **self._passed)
-            self._passed = None
+        """Tell what passed and was counted. Whoever is interrupted here tells it never, and so never twice."""
+        passed, self._passed = self._passed, None
+        counts, self._counts = self._counts, Counter()
+        if passed is not None:
+            self._report("passed", **passed)
+        if counts:
+            self._report("metrics", counts=counts)
 
     def _tell_begun(self, fence: str) -> None:
-        began = self._begun.pop(fence, None)
-        if began is not None:
-            self._report("began", **began)
-
-    def _start(self) -> None:
-        """Begin to tell what is kept back now and then."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._now_and_then, name="short-tenures", daemon=True)
-            self._thread.start()
+        """Tell that it has begun, if that was not told. Interrupted here it is told again, which does no harm."""
+        if fence in self._begun:
+            self._report("began", **self._begun[fence])
+            del self._begun[fence]
 
     def _now_and_then(self) -> None:
         while not self._over.wait(self._every):
-            self.tell()
+            try:
+                self.tell()
+            except Exception:  # nobody reads any more: whoever reports next is told, as it is its own error
+                self._over.set()

@@ -193,6 +193,7 @@ class DriverReports:
     def _take(self, report: Mapping[str, Any]) -> None:
         event = report["event"]
         if event in ("began", "passed"):
+            self._check_number(report.get("tenures", 1))
             self._begin(report["key"], report["fence"])
             self._watch.tenures.runs_in(report["key"], report["fence"], report.get("branch"))
         elif event != "spark" and "key" in report and "fence" in report:
@@ -231,6 +232,10 @@ class DriverReports:
             raise BadReportError(f"this task does not hold partition {shown(key)} under fence {fence}")
         self._watch.driver_holds(key, fence)
         self._label.show(key)
+
+    def _check_number(self, tenures: int) -> None:
+        if self._only is not None and tenures > 1:
+            raise BadReportError(f"this task has one partition, not {tenures}")
 
     def _ended(self, report: Mapping[str, Any]) -> None:
         """Note how a tenure ended, or how many of them have come and gone: the last of these has been looked up."""

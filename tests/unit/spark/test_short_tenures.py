@@ -121,9 +121,92 @@ def test_one_that_runs_in_a_branch_is_told(told: Told, tenures: ShortTenures) ->
 
 def test_what_is_no_tenure_s_holds_nothing_up(told: Told, tenures: ShortTenures) -> None:
     tenure(tenures, "a")
-    tenures("metrics", counts={"x": 1})
+    tenures("gauges", gauges={"x": 1})
     tenures("refused", message="no store")
-    assert told.events == ["metrics", "refused"]
+    assert told.events == ["gauges", "refused"]
+
+
+def test_what_was_counted_is_told_with_what_passed(told: Told) -> None:
+    reports = ShortTenures(told, singly=1, every=3_600)
+    reports("metrics", counts={"x": 1})
+    tenure(reports, "a")
+    tenure(reports, "b")
+    reports("metrics", counts={"x": 2, "y": 1})
+    tenure(reports, "c")
+    reports("metrics", counts={"x": 3})
+    assert told.events == ["metrics", "began a", "ended a"]
+    reports.tell()
+    assert told.events[3:] == ["passed c", "metrics"]
+    assert told.lines[-1] == ("metrics", {"counts": {"x": 5, "y": 1}})
+
+
+def test_what_was_counted_does_not_wait_for_the_next_tenure_to_end(told: Told) -> None:
+    reports = ShortTenures(told, singly=0, every=0.001)
+    begin(reports, "long")
+    reports("metrics", counts={"x": 1})
+    with told.heard:
+        assert told.heard.wait_for(lambda: "metrics" in told.events, 60)
+    reports.close()
+
+
+@pytest.mark.parametrize("outcome", [Outcome.GIVEN_UP, Outcome.FAILED])
+def test_as_many_are_named_however_many_end_in_another_way_before(told: Told, outcome: Outcome) -> None:
+    reports = ShortTenures(told, singly=2, every=3_600)
+    for number in range(5):
+        tenure(reports, f"other{number}", outcome)
+    begin(reports, "aside", branch=1)
+    reports("ended", key="aside", fence="1-aside", outcome="completed", message="")
+    for key in "abc":
+        tenure(reports, key)
+    reports.close()
+    assert told.events[-5:] == ["began a", "ended a", "began b", "ended b", "passed c"]
+
+
+def test_where_no_thread_can_be_started_all_is_told_at_once(told: Told, tenures: ShortTenures, monkeypatch) -> None:
+    def full(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", full)
+    tenure(tenures, "a")
+    assert told.events == ["began a", "ended a"]
+    monkeypatch.undo()
+    tenure(tenures, "b")
+    assert told.events == ["began a", "ended a"]
+
+
+def test_a_stream_that_breaks_is_the_error_of_whoever_reports_next() -> None:
+    broken, heard = threading.Event(), []
+
+    def report(event: str, **facts: Any) -> None:
+        if broken.is_set():
+            raise BrokenPipeError
+        heard.append(event)
+        if event == "began":
+            broken.set()
+            raise BrokenPipeError
+
+    reports = ShortTenures(report, singly=0, every=0.001)
+    begin(reports, "a")
+    assert broken.wait(60)
+    with pytest.raises(BrokenPipeError):
+        reports("saved", key="a", fence="1-a")
+
+
+def test_what_passed_is_told_once_though_its_telling_is_interrupted(told: Told) -> None:
+    class Interrupted(BaseException):
+        pass
+
+    def report(event: str, **facts: Any) -> None:
+        told(event, **facts)
+        if len(told.lines) == 1:
+            raise Interrupted
+
+    reports = ShortTenures(report, singly=0, every=3_600)
+    tenure(reports, "a")
+    with pytest.raises(Interrupted):
+        reports("saved", key="b", fence="1-b")
+    reports.close()
+    assert told.events == ["passed a"]
 
 
 def test_behind_the_end_of_a_drain_all_is_told_at_once(told: Told, tenures: ShortTenures) -> None:

@@ -113,6 +113,14 @@ def test_b3_what_has_passed_counts_nothing_unless_its_last_is_this_task_s(case, 
     assert (case.watch.tenures.done, case.watch.tenures.unnamed) == ((), 0)
 
 
+def test_b3_a_task_with_one_lease_has_no_sum_of_several():
+    case = Case(several=False)
+    with structlog.testing.capture_logs() as logged:
+        case.tell("passed", key="mine", fence=str(case.lease.fence), tenures=2)
+    assert [line["why"] for line in logged] == ["this task has one partition, not 2"]
+    assert (case.watch.tenures.done, case.watch.tenures.unnamed) == ((), 0)
+
+
 def test_b3_a_driver_that_has_not_begun_is_not_believed():
     """B3: the task renews until the store shows that its driver does."""
     case = Case(several=True)
