@@ -23,7 +23,9 @@ from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.names import check_key, check_users_name
 
 CHUNKS: Final = 250
-"""The newest chunks, of which one look says what rules do to them."""
+"""The newest chunks, of which one look says what rules do to them, at most."""
+CHOICES: Final = 1_000
+"""So often one look asks a rule about a chunk: the more rules, the fewer chunks."""
 MOST_RULES: Final = 10
 """Of so many rules one look says when they change something: of more it takes longer than a look may."""
 
@@ -44,7 +46,7 @@ def rules_page(user: BaseUser, connection: str, source: str, dataset: str, of: s
         now, coordinator = store.now(), coordinator_of(user, store, seen)
         found = rules_of(coordinator, dataset)
         own = coordinator.documents.newest(rules_document(dataset)) if found.version else None
-        intervals, more = _intervals(coordinator, dataset)
+        intervals, more = _intervals(coordinator, dataset, min(CHUNKS, max(1, CHOICES // max(1, len(found.rules)))))
         page = RulesPage(
             rules=_rules(found, intervals, now),
             version=found.version,
@@ -61,11 +63,11 @@ def rules_page(user: BaseUser, connection: str, source: str, dataset: str, of: s
         return Read(page, now)
 
 
-def _intervals(coordinator: SourceCoordinator, dataset: str) -> tuple[list[Interval], bool]:
-    """Return of which time the newest chunks are, and whether there are more."""
-    chunks = coordinator.looking.chunks.page(dataset, None, CHUNKS + 1)
-    found = [each for chunk in chunks[:CHUNKS] if (each := interval_of_chunk(chunk)) is not None]
-    return found, len(chunks) > CHUNKS
+def _intervals(coordinator: SourceCoordinator, dataset: str, most: int) -> tuple[list[Interval], bool]:
+    """Return of which time the newest chunks are, and whether there are more than ``most``."""
+    chunks = coordinator.looking.chunks.page(dataset, None, most + 1)
+    found = [each for chunk in chunks[:most] if (each := interval_of_chunk(chunk)) is not None]
+    return found, len(chunks) > most
 
 
 def _rules(found: Ruled, intervals: Sequence[Interval], now: datetime) -> list[RuleView]:

@@ -11,7 +11,7 @@ import pytest
 
 from airflow_coordination.board import visibility
 from airflow_coordination.board.showing.counting import MANY, BranchCounter
-from airflow_coordination.board.showing.rules import MOST_RULES
+from airflow_coordination.board.showing.rules import CHOICES, MOST_RULES
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.planning.intervals import Interval, interval_of
@@ -357,3 +357,15 @@ def test_more_rules_than_a_look_has_time_for_say_so(flights, get):
     assert (page["ahead"], len(page["rules"])) == (False, MOST_RULES + 1)
     assert [each["chunks"] for each in page["rules"]] == [0] * MOST_RULES + [1]
     assert {each["changes_at"] for each in page["rules"]} == {None}
+
+
+def test_the_more_rules_there_are_the_fewer_chunks_one_look_asks_them_about(flights, get):
+    start = datetime(2013, 1, 1, tzinfo=UTC)
+    days = [start + timedelta(days=number) for number in range(60)]
+    flights.looking.chunks.put(
+        [ChunkSums(dataset="clean", chunk_start=day, chunk_end=day + timedelta(days=1)) for day in days]
+    )
+    many = json.dumps([{"type": "dropBeforeByPeriod", "period": f"P{90 - years}Y"} for years in range(19)])
+    set_rules(flights, "clean", many, "ana", "w")
+    page = get("rules", dataset="clean")
+    assert (len(page["rules"]), page["looked_at"], page["looked_at_all"]) == (20, CHOICES // 20, False)
