@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,7 @@ from airflow_coordination.hooks.telemetry import TaggedStats
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.names import ALL, DUTIES, split_source
+from airflow_coordination.values.names import ALL, DUTIES, everybody, split_source
 
 _OF_ALL: Final = frozenset({DUTIES, ALL})
 """Sources that serve all others. They belong to no DAG, whichever has registered them, so to who may edit every one."""
@@ -88,6 +88,12 @@ def open_all(user: BaseUser, connection: str) -> Iterator[PartitionStore]:
         raise NotVisibleError
     with opened(connection) as store:
         yield store
+
+
+def serving_all(store: PartitionStore, seen: Iterable[VisibleSource]) -> list[str]:
+    """Return what holds the documents of all sources, for each deployment of a store that one sees, by identifier."""
+    prefixes = {store.partition_prefix, *(split_source(each.identifier)[0] for each in seen)}
+    return sorted(map(everybody, prefixes))
 
 
 def sees_all(user: BaseUser) -> bool:

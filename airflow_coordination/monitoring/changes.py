@@ -5,14 +5,14 @@ Settings and rules are documents with versions, so nothing more is written down 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from heapq import heapify, heappop, heapreplace
-from typing import Any, Final
+from typing import Final
 
 from airflow_coordination.monitoring.deeds import Meant
+from airflow_coordination.monitoring.differences import Difference, differences
 from airflow_coordination.protocol.beside.documents import (
     ABSENT,
     COMPACTION,
@@ -20,26 +20,25 @@ from airflow_coordination.protocol.beside.documents import (
     DEFAULT_RULES,
     LOCATIONS,
     LOST_LOCATIONS,
-    MAX_DOCUMENT_BYTES,
     VIEW,
     Document,
 )
 from airflow_coordination.protocol.beside.parts import Documents, parts_of
+from airflow_coordination.protocol.pages import takes
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.documents import parse
-from airflow_coordination.values.input_errors import printable
 
+DOCUMENTS: Final = 500
+"""Documents whose newest version one look reads: of each source its share, the first by name."""
+FEWEST: Final = 10
+"""So many of a source, however many sources there are."""
 VERSIONS: Final = 100
 """Versions that one look reads beside the newest of each document."""
+REQUESTS: Final = 100
+"""Requests at most that it sends for them: one that finds nothing counts, too."""
 MOST: Final = 30
 """Differences of a change that are told; of the others how many they are."""
-LONGEST: Final = 300
-"""Characters of a value that are told."""
 RULES: Final = "rules/"
-NOTHING: Final = "nothing"
-"""What is said of a value that is not there."""
 _PORTION: Final = 10
-_DEPTH: Final = 16
 _SAID: Final = {
     VIEW: "what readers see",
     DEFAULT_RULES: "the rules of all datasets",
@@ -47,23 +46,6 @@ _SAID: Final = {
     LOCATIONS: "where copies may lie",
     LOST_LOCATIONS: "which locations are lost",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """What two versions say otherwise.
-
-    :param key: where, such as ``[0].period``.
-    :param old: what was said there, as JSON; ``None`` for nothing.
-    :param new: what is said there now.
-    """
-
-    key: str
-    old: str | None
-    new: str | None
-
-    def __str__(self) -> str:
-        return f"{self.key} {self.old or NOTHING} → {self.new or NOTHING}".lstrip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +80,13 @@ class Changes:
     :param found: those that are meant, the newest first.
     :param documents: of how many documents.
     :param since: before this moment nothing was looked at; ``None`` where all that is kept was.
+    :param unread: the sources that have, or may have, more documents than were looked at.
     """
 
     found: tuple[Change, ...]
     documents: int
     since: datetime | None
+    unread: tuple[str, ...] = ()
 
 
 def said_of(name: str) -> str:
@@ -118,7 +102,7 @@ def said_of(name: str) -> str:
 def newest_changes(store: PartitionStore, sources: Iterable[str], meant: Meant, limit: int) -> Changes:
     """Return the newest changes of all documents of some sources.
 
-    It reads the newest version of each document, and :data:`VERSIONS` others at most.
+    It reads the newest version of :data:`DOCUMENTS` documents, and :data:`VERSIONS` others, at most.
 
     :param sources: stored identifiers.
     :param meant: only those by this person, since this moment, with this text in their reason.
@@ -127,8 +111,26 @@ def newest_changes(store: PartitionStore, sources: Iterable[str], meant: Meant, 
     kept = parts_of(store).documents
     if kept is None:
         return Changes((), 0, None)
-    rows = [_Row(kept, document) for source in dict.fromkeys(sources) for document in kept.documents(source)]
-    return _merged(rows, meant, limit)
+    documents, unread = _newest(kept, list(dict.fromkeys(sources)))
+    return replace(_merged([_Row(kept, each) for each in documents], meant, limit), unread=tuple(unread))
+
+
+def _newest(kept: Documents, sources: list[str]) -> tuple[list[Document], list[str]]:
+    """Return the newest version of the documents of some sources, and of which sources there may be more."""
+    left, found, unread = DOCUMENTS, list[Document](), list[str]()
+    for number, source in enumerate(sources):
+        share = min(left, max(FEWEST, left // (len(sources) - number)))
+        some = _first(kept, source, share + 1) if share > 0 else []
+        left -= len(some)
+        found += some[:share]
+        if share <= 0 or len(some) > share:
+            unread.append(source)
+    return found, unread
+
+
+def _first(kept: Documents, source: str, limit: int) -> list[Document]:
+    """Return the documents of a source; a store from elsewhere, written before there was a limit, returns all."""
+    return kept.documents(source, limit) if takes(kept.documents, source, limit) else kept.documents(source)
 
 
 def changes_of(store: PartitionStore, source: str, name: str, before: int | None, limit: int) -> Changes:
@@ -146,7 +148,7 @@ class _Row:
     """The versions of one document, the newest first, read in portions."""
 
     def __init__(self, kept: Documents, newest: Document) -> None:
-        self._kept, self.newest, self.read = kept, newest, 0
+        self._kept, self.newest, self.read, self.requests = kept, newest, 0, 0
         self._older: list[Document] = []
 
     def __lt__(self, other: _Row) -> bool:
@@ -164,6 +166,7 @@ class _Row:
                 self.newest.source, self.newest.name, self.newest.version, _PORTION
             )
             self.read += len(self._older)
+            self.requests += 1
         return self._older[0] if self._older else None
 
     def go_on(self) -> bool:
@@ -179,7 +182,7 @@ def _merged(rows: list[_Row], meant: Meant, limit: int) -> Changes:
     heapify(waiting)
     while waiting and len(found) < limit:
         row = waiting[0]
-        if row.must_read and sum(each.read for each in rows) + _PORTION > VERSIONS:
+        if row.must_read and _is_read_up(rows):
             break
         if meant.since is not None and row.newest.at < meant.since:
             return Changes(tuple(found), len(rows), None)
@@ -193,6 +196,12 @@ def _merged(rows: list[_Row], meant: Meant, limit: int) -> Changes:
     return Changes(tuple(found), len(rows), waiting[0].newest.at if waiting else None)
 
 
+def _is_read_up(rows: list[_Row]) -> bool:
+    """Return whether one more portion would be more than one look reads."""
+    requests = sum(each.requests for each in rows)
+    return sum(each.read for each in rows) + _PORTION > VERSIONS or requests == REQUESTS
+
+
 def _is_meant(document: Document, meant: Meant) -> bool:
     if meant.by not in (None, document.author):
         return False
@@ -203,32 +212,6 @@ def _change(before: Document | None, after: Document) -> Change:
     if before is None and after.version > ABSENT + 1:
         return Change(after, None)
     try:
-        old = {} if before is None else leaves(before.content)
-        new = leaves(after.content)
+        return Change(after, *differences(before.content if before else None, after.content, MOST))
     except ValueError:
         return Change(after, None)
-    keys = [key for key in dict.fromkeys((*old, *new)) if old.get(key) != new.get(key)]
-    told = tuple(Difference(printable(key, LONGEST), old.get(key), new.get(key)) for key in keys[:MOST])
-    return Change(after, told, max(0, len(keys) - MOST))
-
-
-def leaves(content: str) -> dict[str, str]:
-    """Return each value that JSON says with where it says it, both as text.
-
-    :raises ValueError: when it is none, or nested deeper than any document.
-    """
-    said = parse(content, max_bytes=MAX_DOCUMENT_BYTES, max_depth=_DEPTH)
-    return {key: printable(json.dumps(value, ensure_ascii=False), LONGEST) for key, value in _leaves("", said)}
-
-
-def _leaves(place: str, said: Any) -> Iterator[tuple[str, Any]]:
-    inside: Iterable[tuple[str, Any]] = ()
-    if isinstance(said, Mapping):
-        inside = ((f"{place}.{key}" if place else str(key), value) for key, value in said.items())
-    elif isinstance(said, Sequence) and not isinstance(said, str):
-        inside = ((f"{place}[{index}]", value) for index, value in enumerate(said))
-    inside = list(inside)
-    if not inside:
-        yield place, said
-    for key, value in inside:
-        yield from _leaves(key, value)

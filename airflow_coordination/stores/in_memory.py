@@ -445,10 +445,10 @@ class InMemoryStore(KeepsEnded):
             versions = reversed(self._source(source).documents.get(name, []))
             return list(islice((each for each in versions if before is None or each.version < before), limit))
 
-    def documents(self, source: str) -> list[Document]:
+    def documents(self, source: str, limit: int | None = None) -> list[Document]:
         """Return the newest version of each document, by name."""
         with self._step():
-            return self._source(source).newest_documents()
+            return self._source(source).newest_documents()[:limit]
 
     def forget_versions(self, source: str, beginning: str, before: datetime) -> int:
         """Remove versions that no longer counted at a moment, and return how many."""

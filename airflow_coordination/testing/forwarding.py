@@ -298,9 +298,9 @@ class ForwardingStore:
         kept = there(parts_of(self.store).documents)
         return self.forward("document_history", lambda: kept.document_history(source, name, before, limit))
 
-    def documents(self, source: str) -> list[Document]:  # noqa: D102
+    def documents(self, source: str, limit: int | None = None) -> list[Document]:  # noqa: D102
         kept = there(parts_of(self.store).documents)
-        return self.forward("documents", lambda: kept.documents(source))
+        return self.forward("documents", lambda: kept.documents(source, limit))
 
     def forget_versions(self, source: str, beginning: str, before: datetime) -> int:  # noqa: D102
         kept = there(parts_of(self.store).documents)

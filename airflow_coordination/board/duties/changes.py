@@ -7,16 +7,16 @@ from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
-from airflow_coordination.board.duties.models import SettingsChange, SettingsPage, ToldDifference
+from airflow_coordination.board.duties.models import SettingsChange, SettingsPage, ToldDifference, UnreadSource
 from airflow_coordination.board.reading import Read
-from airflow_coordination.board.visibility import NotVisibleError, open_all, visible_sources
+from airflow_coordination.board.visibility import NotVisibleError, open_all, serving_all, visible_sources
 from airflow_coordination.monitoring.changes import RULES, Change, changes_of, newest_changes
 from airflow_coordination.monitoring.deeds import Meant
 from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, DEFAULT_RULES, Document
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.names import ALL, everybody, split_source, storable
+from airflow_coordination.values.names import ALL, split_source, storable
 
 SOURCES: Final = 40
 """In the documents of so many sources one request looks, by name."""
@@ -61,6 +61,7 @@ def settings_page(user: BaseUser, connection: str, asked: AskedSettings) -> Read
             since=found.since,
             sources=len(of),
             all_sources=asked.source is not None or len(known) <= SOURCES,
+            unread=[UnreadSource(source=each, name=_name(each)) for each in found.unread],
             typed=_asking(store, asked),
         )
         return Read(page, store.now())
@@ -68,9 +69,8 @@ def settings_page(user: BaseUser, connection: str, asked: AskedSettings) -> Read
 
 def _known(user: BaseUser, store: PartitionStore) -> list[str]:
     """Return whose documents there may be: what serves all sources first, then each of these."""
-    seen = [each.identifier for each in visible_sources(user, store)]
-    prefixes = {store.partition_prefix, *(split_source(each)[0] for each in seen)}
-    return list(dict.fromkeys([*sorted(map(everybody, prefixes)), *seen]))
+    seen = visible_sources(user, store)
+    return list(dict.fromkeys([*serving_all(store, seen), *(each.identifier for each in seen)]))
 
 
 def _asking(store: PartitionStore, asked: AskedSettings) -> str:
@@ -85,11 +85,10 @@ def _asking(store: PartitionStore, asked: AskedSettings) -> str:
 
 def _view(store: PartitionStore, change: Change) -> SettingsChange:
     said = change.document
-    _, name, _ = split_source(said.source)
     differences = change.differences
     return SettingsChange(
         source=said.source,
-        name=None if name == ALL else name,
+        name=_name(said.source),
         document=said.name,
         what=storable(change.what),
         version=said.version,
@@ -101,6 +100,12 @@ def _view(store: PartitionStore, change: Change) -> SettingsChange:
         more=change.more,
         typed=_typed(store, said),
     )
+
+
+def _name(source: str) -> str | None:
+    """Return what people call a source; ``None`` for what serves all."""
+    _, name, _ = split_source(source)
+    return None if name == ALL else name
 
 
 def _typed(store: PartitionStore, said: Document) -> str | None:

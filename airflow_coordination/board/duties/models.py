@@ -209,11 +209,19 @@ class SettingsChange(BaseModel):
     typed: str | None
 
 
+class UnreadSource(BaseModel):
+    """A source that has more documents than were looked at; ``name`` is absent where it is what serves all."""
+
+    source: str
+    name: str | None
+
+
 class SettingsPage(BaseModel):
     """What people and duties have set, the newest first, in so many ``documents`` of so many ``sources``.
 
-    ``since``: what was written then or before was not looked at; absent where all that is kept was. ``typed`` is the
-    command that says the same.
+    ``since``: what was written then or before was not looked at; absent where all that is kept was. ``unread``: the
+    sources of whose documents only the first by name were looked at, or none. ``typed`` is the command that says the
+    same.
     """
 
     changes: list[SettingsChange]
@@ -221,6 +229,7 @@ class SettingsPage(BaseModel):
     since: datetime | None
     sources: int
     all_sources: bool
+    unread: list[UnreadSource]
     typed: str
 
 

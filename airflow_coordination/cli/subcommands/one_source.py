@@ -42,6 +42,8 @@ _COUNTED: Final = timedelta(hours=3)
 """Where no duty has counted, it is counted from so long ago on."""
 _PORTIONS: Final = 40
 """Looks at the history at most, of 1,500 endings each."""
+_NAMED: Final = 5
+"""Sources that are named of which not all documents were read."""
 _SETTINGS: Final = 50
 """Changes of settings that are printed at most."""
 
@@ -123,6 +125,10 @@ def _print_settings(context: CommandContext, args: Namespace, meant: Meant) -> N
     if found.since is not None:
         say(f"There is more, set at {found.since.isoformat(timespec='seconds')} or before; `rules history`,")
         say("`compaction history` and `config history` have all of one document.")
+    if found.unread:
+        named = ", ".join(split_source(each)[1] for each in found.unread[:_NAMED])
+        more = f" and {len(found.unread) - _NAMED:,} more" if len(found.unread) > _NAMED else ""
+        say(f"Of {named}{more} there are more documents than were read. Name one source for more of its own.")
 
 
 def _setting_row(change: Change) -> Row:

@@ -137,8 +137,11 @@ class Documents(Protocol):
         :param before: only those older than this version.
         """
 
-    def documents(self, source: str) -> list[Document]:
-        """Return the newest version of each document of a source, by name in byte order."""
+    def documents(self, source: str, limit: int | None = None) -> list[Document]:
+        """Return the newest version of each document of a source, by name in byte order.
+
+        :param limit: of so many at most, and nothing is read of the others; ``None`` = of all.
+        """
 
     def forget_versions(self, source: str, beginning: str, before: datetime) -> int:
         """Remove versions that no longer counted at a moment, and return how many; what counted then stays.

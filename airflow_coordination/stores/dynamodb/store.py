@@ -390,10 +390,10 @@ class DynamoDBStore(Beside, KeepsEnded):
         self._ready()
         return kept.document_history(self.table, source, name, before, limit)
 
-    def documents(self, source: str) -> list[Document]:
+    def documents(self, source: str, limit: int | None = None) -> list[Document]:
         """Return the newest version of each document of a source, by name."""
         self._ready()
-        return kept.documents(self.table, source)
+        return kept.documents(self.table, source, limit)
 
     def forget_versions(self, source: str, beginning: str, before: datetime) -> int:
         """Remove versions that no longer counted at a moment, and return how many."""

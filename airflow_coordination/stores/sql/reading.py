@@ -289,10 +289,11 @@ class SqlReading(ABC):
         statement = self.statement(kept.versions, before=before is not None)
         return [document_of(row) for row in self.execute(Call("read a document", name, writes=False), statement, given)]
 
-    def documents(self, source: str) -> list[Document]:
+    def documents(self, source: str, limit: int | None = None) -> list[Document]:
         """Return the newest version of each document of a source, by name."""
         call, statement = Call("read the documents", source, writes=False), self.statement(kept.newest_of_all)
-        return [document_of(row) for row in self.execute(call, statement, {"source": source})]
+        given = {"source": source, "limit": kept.ALL if limit is None else limit}
+        return [document_of(row) for row in self.execute(call, statement, given)]
 
     def branch_counts(self, source: str, branch: int) -> BranchCounts:
         """Return how far the partitions of a branch are."""

@@ -26,8 +26,10 @@ from tests.integration.stores.filling import SOURCE, fill
 
 pytestmark = pytest.mark.slow
 NUMBER = 50_000
-ROWS_OF_DOCUMENTS = 300
-"""A few sources, their documents, and a hundred versions of these."""
+ROWS_OF_DOCUMENTS = 2_000
+"""Some documents of some sources, and a hundred versions of these."""
+RULED = [f"ruled-{number}" for number in range(5)]
+"""Sources of 20,000 documents each, whose histories were forgotten: of fewer PostgreSQL may read all at once."""
 HERE = {"store": "coordination_default", "source": f"{SOURCE}|PARTITION"}
 CHILDREN = "children|PARTITION"
 _READ = """SELECT sum(seq_tup_read + coalesce(idx_tup_fetch, 0)) FROM pg_stat_user_tables
@@ -84,6 +86,10 @@ _AGAIN = """INSERT INTO coordination_partitions (source_identifier, source_parti
     FROM coordination_partitions
     WHERE source_partition_key < 'k000005000' AND source_identifier = 'flights|PARTITION'"""
 """Dead letters that thousands of partitions have set aside, and others have delivered again."""
+_DOCUMENTS = """INSERT INTO coordination_documents (source_identifier, name, version, content, author, comment, op,
+        at)
+    SELECT 'ruled-' || source || '|PARTITION', 'rules/d' || n, 2, '[]', 'ana', 'w', md5('o'), n
+    FROM generate_series(0, 4) AS source, generate_series(1, 20000) AS n"""
 _OTHERS = """SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
     AND application_name = 'airflow-coordination'"""
 
@@ -126,9 +132,14 @@ def url(postgres_cluster: str, postgres_template: str) -> Iterator[str]:
         SourceCoordinator(store, "children", "somebody").supplying.register_dag(OPEN_DAG)
         filled.looking.chunks.put(_MONTHS)
         filled.documents.change_view(_a_branch_and_much_that_is_hidden, "ana", "late rows")
+        for name in RULED:
+            SourceCoordinator(store, name, "somebody").supplying.register_dag(OPEN_DAG)
         for number in range(300):
             filled.documents.change("compaction/other", partial("[{}]".format, number), "ana", "w")
         store.close()
+        with psycopg.connect(url.replace("+psycopg", ""), autocommit=True) as connection:
+            connection.execute(_DOCUMENTS)
+            connection.execute("VACUUM (ANALYZE) coordination_documents")
         yield url
 
 
@@ -224,6 +235,16 @@ def test_what_was_set_is_read_up_to_an_end(client: TestClient, token, rows):
         answer = client.get("/api/v1/documents", params={**HERE, **given})
         assert answer.json()["since"] is not None, answer.text
     assert rows() - before <= 3 * ROWS_OF_DOCUMENTS
+
+
+@pytest.mark.parametrize("given", [{"source": ""}, {"source": "", "by": "nobody"}, {"source": "ruled-1|PARTITION"}])
+def test_of_many_documents_of_many_sources_some_are_read_and_the_others_named(client: TestClient, token, rows, given):
+    client.headers["Authorization"] = f"Bearer {token('admin', [])}"
+    before = rows()
+    page = client.get("/api/v1/documents", params={**HERE, **given}).json()
+    assert rows() - before <= ROWS_OF_DOCUMENTS
+    unread = {f"{name}|PARTITION" for name in RULED} if not given["source"] else {given["source"]}
+    assert {each["source"] for each in page["unread"]} == unread
 
 
 def test_all_dead_letters_are_found_in_portions(client: TestClient, token, rows):

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from unittest.mock import Mock
 
 import pytest
 
 from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
-from airflow_coordination.monitoring.changes import MOST, VERSIONS, changes_of, leaves, newest_changes
+from airflow_coordination.monitoring import changes
+from airflow_coordination.monitoring.changes import (
+    DOCUMENTS,
+    MOST,
+    REQUESTS,
+    VERSIONS,
+    changes_of,
+    newest_changes,
+)
 from airflow_coordination.monitoring.deeds import ANYTHING, Meant
+from airflow_coordination.protocol.beside.documents import SetDocument
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.testing.forwarding import ForwardingStore
@@ -102,7 +112,7 @@ def test_where_it_ends_is_said_and_one_document_leads_on(flights, clock):
 
 
 def test_of_many_differences_the_first_are_told_and_a_version_that_is_gone_is_said(flights, clock):
-    many = [{"type": "dropBeforeByPeriod", "period": f"P{200 - number}Y"} for number in range(MOST)]
+    many = [{"type": "dropBeforeByPeriod", "period": f"P{200 - number}Y"} for number in range(2 * MOST)]
     set_rules(flights, "clean", json.dumps(many), "ana", "w")
     [change] = newest_changes(flights.store, HERE, ANYTHING, 10).found
     assert (len(change.differences), change.more) == (MOST, MOST)
@@ -114,13 +124,66 @@ def test_of_many_differences_the_first_are_told_and_a_version_that_is_gone_is_sa
     assert (change.document.version, change.differences) == (2, None)
 
 
-def test_values_are_one_line_and_not_longer_than_people_read():
-    assert leaves('{"a": [], "b": [1, {"c": null}], "": "x\\u202e\\n"}') == {
-        "a": "[]",
-        "b[0]": "1",
-        "b[1].c": "null",
-        "": '"x\\u202e\\n"',
-    }
-    assert len(leaves(json.dumps("x" * 9_000))[""]) == 300
-    with pytest.raises(ValueError, match="nested deeper"):
-        leaves("[" * 40 + "]" * 40)
+class Old:
+    """Documents of a store that was written before there was a limit; counts requests and rows."""
+
+    def __init__(self, store):
+        self.store, self.requests, self.rows = store, 0, 0
+
+    def _counted(self, found):
+        self.requests, self.rows = self.requests + 1, self.rows + len(found)
+        return found
+
+    def documents(self, source):
+        return self._counted(self.store.documents(source))
+
+    def document_history(self, *given):
+        return self._counted(self.store.document_history(*given))
+
+
+class New(Old):
+    """The same of a store that knows of it."""
+
+    def documents(self, source, limit=None):
+        return self._counted(self.store.documents(source, limit))
+
+
+def put(store, source, name, versions=1):
+    for seen in range(versions):
+        said = {"name": name, "seen": seen, "content": "[]", "author": "a", "comment": "c", "op": f"{name} {seen}"}
+        assert store.set_document(SetDocument(source=source, **said))
+
+
+def looked(store, sources, meant, kind, monkeypatch):
+    kept = kind(store)
+    monkeypatch.setattr(changes, "parts_of", lambda _: Mock(documents=kept))
+    return newest_changes(store, sources, meant, 30), kept
+
+
+@pytest.mark.parametrize("kind", [Old, New])
+@pytest.mark.parametrize(("number", "each"), [(40, 60), (400, 4), (1, 700)])
+def test_one_look_reads_so_many_documents_at_most_and_names_the_sources_of_the_others(kind, number, each, monkeypatch):
+    store = InMemoryStore()
+    sources = [f"s{source:03}|PARTITION" for source in range(number)]
+    for source in sources:
+        for document in range(each):
+            put(store, source, f"rules/d{document}")
+    found, kept = looked(store, sources, ANYTHING, kind, monkeypatch)
+    assert kept.rows <= 2_000
+    assert found.documents <= DOCUMENTS
+    unread = set(found.unread)
+    assert unread, "not all are read, so it is said"
+    assert found.documents >= min(DOCUMENTS, each) - number
+    assert {change.document.source for change in found.found} <= set(sources)
+    few, _ = looked(store, sources[:3], ANYTHING, kind, monkeypatch)
+    assert few.unread == (() if 3 * each <= DOCUMENTS else tuple(sources[:3]))
+
+
+def test_a_history_that_was_forgotten_counts_as_a_request(monkeypatch):
+    store = InMemoryStore()
+    for number in range(300):
+        put(store, FLIGHTS, f"rules/d{number}", 2)
+    store.forget_versions(FLIGHTS, "rules/", store.now() + timedelta(seconds=1))
+    found, kept = looked(store, [FLIGHTS], Meant(by="nobody"), New, monkeypatch)
+    assert kept.requests == REQUESTS + 1
+    assert found.since is not None, "it is said that it ends there"

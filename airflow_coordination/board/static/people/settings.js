@@ -15,7 +15,7 @@ export const markOf = ({ at: moment, by, what, version }) => ({ at: moment, by, 
 /** Says that no person did it. */
 export const ADuty = ({ duty }) => (duty ? h(Text, { color: "fg.muted", fontSize: "xs" }, "duty") : null);
 
-export function Settings({ page: { changes, documents, since, sources, all_sources: all, typed }, here, narrowed, now }) {
+export function Settings({ page: { changes, documents, since, sources, all_sources: all, unread, typed }, here, narrowed, now }) {
   return h(Box, { as: "section", "aria-label": "Settings and rules" }, h(Heading, { as: "h2", size: "sm", mb: 1 }, "Settings and rules"),
     changes.length > 0 ? h(Box, { overflowX: "auto", role: "region", "aria-label": "Settings and rules, in lines", tabIndex: 0, borderWidth: 1, borderRadius: "md" },
       h(Box, { as: "table", width: "100%", fontSize: "13px", borderCollapse: "collapse", css: { "& th, & td": { padding: "6px 12px", textAlign: "left", verticalAlign: "top" } } },
@@ -23,8 +23,15 @@ export function Settings({ page: { changes, documents, since, sources, all_sourc
         h("tbody", null, changes.map((one) => h(Line, { key: `${one.source} ${one.document} ${one.version}`, one, here, narrowed, now })))))
       : h(Text, { color: "fg.muted" }, documents ? "Nothing of it matches." : "Nobody has set anything here."),
     h(Text, { color: "fg.muted", fontSize: "sm" }, `Of ${documents.toLocaleString()} ${documents === 1 ? "document" : "documents"}${here.source ? "" : ` of ${all ? "all" : "the first"} ${sources.toLocaleString()} sources`}. `,
-      since ? h("b", null, `It ends here: what was set ${new Date(since).toLocaleString()} or before is not among these lines. `) : "These are all that are kept. ", "The versions of one document lead on."),
+      since ? h("b", null, `It ends here: what was set ${new Date(since).toLocaleString()} or before is not among these lines. `) : unread.length > 0 ? "" : narrowed.within ? "What was set before that was not asked for. " : all ? "These are all that are kept. " : "These are all that are kept of them. ", "The versions of one document lead on."),
+    unread.length > 0 && h(Unread, { unread, here, narrowed }),
     h(Command, { label: "The same as a command:", text: typed }));
+}
+
+/** The sources of whose documents only the first by name were read, or none; each leads to more of them. */
+function Unread({ unread, here, narrowed }) {
+  if (here.source) return h(Text, { role: "note", fontSize: "sm" }, "There are more documents than were read: these are the first by name.");
+  return h(Text, { role: "note", fontSize: "sm" }, "There are more documents than were read, of ", unread.map(({ source, name }, place) => [place > 0 && ", ", h(To, { key: source, to: at({ ...here, ...narrowed, source }) }, name === null ? "all sources" : visible(name))]), ".");
 }
 
 function Line({ one, here, narrowed, now }) {
@@ -53,7 +60,7 @@ const Value = ({ text }) => (text === null ? h(Text, { as: "span", color: "fg.mu
 /** What was said before, and what is said now, value by value. */
 const Unfolded = ({ one: { differences, more, version, typed }, older }) => h(Box, { mt: 1 },
   differences === null ? h(Text, null, "The version before is not kept any more, or one of both is no JSON.")
-    : differences.map(({ key, old, new: next }) => h(Box, { key, mb: 1 }, h(Text, { as: "code", fontFamily: "mono", fontSize: "12px", wordBreak: "break-word" }, visible(key)), h(Text, null, h(Box, { as: "del", color: "fg.muted" }, h(Value, { text: old })), " → ", h(Box, { as: "ins", textDecoration: "none" }, h(Value, { text: next }))))),
+    : differences.map(({ key, old, new: next }, place) => h(Box, { key: place, mb: 1 }, h(Text, { as: "code", fontFamily: "mono", fontSize: "12px", wordBreak: "break-word" }, visible(key)), h(Text, null, h(Box, { as: "del", color: "fg.muted" }, h(Value, { text: old })), " → ", h(Box, { as: "ins", textDecoration: "none" }, h(Value, { text: next }))))),
   more > 0 && h(Text, { color: "fg.muted" }, `and ${more.toLocaleString()} more`),
   version > 1 && h(To, { to: older }, "Its versions before this"),
   typed && h(Command, { label: "All of them:", text: typed }));

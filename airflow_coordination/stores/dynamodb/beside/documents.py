@@ -71,10 +71,10 @@ def document_history(table: Table, source: str, name: str, before: int | None, l
     return [_decoded(source, item) for item in islice(found, limit)]
 
 
-def documents(table: Table, source: str) -> list[Document]:
+def documents(table: Table, source: str, limit: int | None) -> list[Document]:
     """Return the newest version of each document, by name: a request for each, whatever is kept of them."""
     call = Call("read the documents", source, writes=False)
-    found = (document(table, source, name) for name in _names(table, call, source))
+    found = (document(table, source, name) for name in islice(_names(table, call, source, limit), limit))
     return [each for each in found if each is not None]
 
 
@@ -104,8 +104,8 @@ def _outdated(table: Table, source: str, name: str, before: datetime) -> list[in
     return [each.version for each in versions if each.version < counted]
 
 
-def _names(table: Table, call: Call, source: str) -> Iterator[str]:
-    for item in _read(table, call, source, Key(KEY).between(*begins_with(DOCUMENT_NAMES)), None):
+def _names(table: Table, call: Call, source: str, size: int | None = None) -> Iterator[str]:
+    for item in _read(table, call, source, Key(KEY).between(*begins_with(DOCUMENT_NAMES)), size):
         yield item[KEY].removeprefix(DOCUMENT_NAMES)
 
 

@@ -55,12 +55,21 @@ def look(dialect: Dialect, *, branch: bool) -> str:
         FROM counts LEFT JOIN newest ON 1 = 1"""
 
 
+ALL: Final = 2**31 - 1
+"""More documents than a source has."""
+
+
 def newest_of_all() -> str:
-    """Return the query of the newest version of each document; from name to name, however many versions there are."""
+    """Return the query of the newest version of each document; from name to name, however many versions there are.
+
+    It stops at ``:limit`` names, before it sorts: nothing is read of those behind them.
+    """
     next_name = f"SELECT min(name) FROM {DOCUMENTS} WHERE source_identifier = :source"
     columns = ", ".join(f"d.{column}" for column in DOCUMENT.split(", "))
-    return f"""WITH RECURSIVE known (name) AS ({next_name}
-            UNION ALL SELECT ({next_name} AND {DOCUMENTS}.name > known.name) FROM known WHERE known.name IS NOT NULL)
+    return f"""WITH RECURSIVE known (name, number) AS (SELECT min(name), 1 FROM {DOCUMENTS}
+            WHERE source_identifier = :source
+            UNION ALL SELECT ({next_name} AND {DOCUMENTS}.name > known.name), known.number + 1
+            FROM known WHERE known.name IS NOT NULL AND known.number < :limit)
         SELECT {columns} FROM known JOIN {DOCUMENTS} AS d ON d.source_identifier = :source AND d.name = known.name
         AND d.version = (SELECT max(version) FROM {DOCUMENTS} WHERE source_identifier = :source
             AND {DOCUMENTS}.name = known.name) ORDER BY d.name"""

@@ -136,6 +136,8 @@ class Documents:
         assert [(each.version, each.content) for each in found] == [
             (2, json.dumps(f"{each.name} again")) for each in found
         ]
+        for limit in (1, 2, len(found), len(found) + 1):
+            assert bench.documents.documents(SOURCE, limit) == found[:limit]
         for each in found:
             assert bench.documents.document(SOURCE, each.name) == each
             history = bench.documents.document_history(SOURCE, each.name)
