@@ -12,14 +12,21 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow_coordination.board.models import DeedsPage, DeedView, EndView, SourceName
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.stores import connections, opened
-from airflow_coordination.board.visibility import NotVisibleError, open_visible, sees_all, visible_sources
+from airflow_coordination.board.visibility import (
+    NotVisibleError,
+    open_all,
+    open_visible,
+    sees_all,
+    serving_all,
+    visible_sources,
+)
 from airflow_coordination.monitoring.became import became, spoken
 from airflow_coordination.monitoring.deeds import Deed, Meant, deeds, newest, page
 from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import AUDITED, PartitionStore
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
-from airflow_coordination.values.names import split_source
+from airflow_coordination.values.names import ALL, everybody, split_source
 
 SOURCES: Final = 40
 """In so many sources one request looks, by name."""
@@ -53,6 +60,11 @@ def deeds_page(user: BaseUser, connection: str, source: str | None, asked: Asked
     :raises StoreDoesNotAnswerError: when the store does not answer.
     :raises InvalidInputError: when no page can have said ``after``.
     """
+    if source is not None and _serves_all(source):
+        with open_all(user, connection) as store:
+            if source not in serving_all(store, visible_sources(user, store)):
+                raise NotVisibleError
+            return Read(_of_source(store, source, asked, settings=True), store.now())
     if source is not None:
         with open_visible(user, connection, source) as (store, _):
             return Read(_of_source(store, source, asked, settings=sees_all(user)), store.now())
@@ -61,6 +73,11 @@ def deeds_page(user: BaseUser, connection: str, source: str | None, asked: Asked
     with opened(connection) as store:
         seen = [each.identifier for each in visible_sources(user, store)]
         return Read(_of_all(store, seen, asked, settings=sees_all(user)), store.now())
+
+
+def _serves_all(source: str) -> bool:
+    """Return whether an identifier is that of what serves all sources: it has documents, and nobody registers it."""
+    return source.endswith(everybody(None)) and split_source(source)[1] == ALL
 
 
 def _of_source(store: PartitionStore, source: str, asked: Asked, *, settings: bool) -> DeedsPage:
@@ -72,7 +89,7 @@ def _of_source(store: PartitionStore, source: str, asked: Asked, *, settings: bo
         sources=1,
         all_sources=True,
         lines=len(lines),
-        typed=_typed(store, source, asked.meant),
+        typed=None if _serves_all(source) else _typed(store, source, asked.meant),
         people=_named(line["by"] for line in lines),
         actions=_named(line["action"] for line in lines),
         settings=settings,

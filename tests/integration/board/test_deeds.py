@@ -293,3 +293,18 @@ def test_one_document_leads_on_and_names_the_command_that_prints_all_of_it(acted
     assert page["changes"][0]["differences"] == [{"key": "[0].period", "old": '"P1M"', "new": '"P2M"'}]
     assert page["changes"][0]["typed"] == "airflow coordination rules history flights --dataset clean"
     assert (page["since"], page["documents"]) == (None, 1)
+
+
+def test_what_serves_all_sources_leads_on_to_its_versions_before(acted, ask, client, token):
+    for number in (8, 9):
+        set_config(acted, {"maxSegmentsToMove": number}, "ana", "slow")
+    headers = {"Authorization": f"Bearer {token('admin', [])}"}
+    page = client.get("/api/v1/documents", params={"store": HERE["store"]}, headers=headers).json()
+    newest = next(each for each in page["changes"] if each["name"] is None)
+    of = {"source": newest["source"], "document": newest["document"], "before": newest["version"]}
+    older = client.get("/api/v1/documents", params={"store": HERE["store"], **of}, headers=headers).json()
+    assert [each["version"] for each in older["changes"]] == [1]
+    beside = ask("admin", source=newest["source"]).json()
+    assert (beside["deeds"], beside["settings"], beside["typed"]) == ([], True, None)
+    assert ask("viewer", source=newest["source"]).status_code == 404
+    assert ask("admin", source=f"other|{newest['source']}").status_code == 404, "of another deployment"

@@ -46,13 +46,14 @@ function WithSettings({ of, ...all }) {
 function Lines({ page, here, narrowed, after, now, changes = /** @type {any[]} */ ([]), children = undefined }) {
   const { store, source } = here;
   const isNarrowed = Object.values(narrowed).some(Boolean);
+  const servesAll = source && page.typed === null; // nobody acts on it: it has settings only
   const marks = [...page.deeds.map((one) => ({ at: one.at, by: one.by, of: glyphOf(one.action), text: `${one.by}: ${one.action} ${reachOf(one)}` })), ...changes.map(markOf)]
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
   return h(Stack, { gap: 3 },
     marks.length > 0 && h(Lanes, { deeds: marks, now }),
-    page.deeds.length > 0 ? h(Done, { deeds: page.deeds, store, source, now, narrowed }) : h(Empty, null, nothing(isNarrowed, page.after || after)),
+    page.deeds.length > 0 ? h(Done, { deeds: page.deeds, store, source, now, narrowed }) : !servesAll && h(Empty, null, nothing(isNarrowed, page.after || after)),
     h(HStack, null, after && h(To, { to: at({ ...here, ...narrowed }) }, "Newest"), page.after && h(To, { to: at({ ...here, ...narrowed, after: page.after }) }, "Before that")),
-    h(Text, { color: "fg.muted", fontSize: "sm" }, "What somebody did at once, for one reason, is one line. ", source ? `${page.lines.toLocaleString()} lines of the audit were read for this page.`
+    !servesAll && h(Text, { color: "fg.muted", fontSize: "sm" }, "What somebody did at once, for one reason, is one line. ", source ? `${page.lines.toLocaleString()} lines of the audit were read for this page.`
       : `Of the newest ${page.lines} lines of each of ${page.all_sources ? "all" : "the first"} ${page.sources} sources.`),
     !source && !page.after && h(Ends, { page, here, narrowed }),
     page.typed && h(Command, { label: "The same as a command:", text: page.typed }), children);
