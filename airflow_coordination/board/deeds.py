@@ -97,10 +97,15 @@ def _of_source(store: PartitionStore, source: str, asked: Asked, *, settings: bo
 
 
 def _typed(store: PartitionStore, source: str, meant: Meant) -> str:
-    """Return the command that asks the same, but for since when: that it takes as an age."""
-    given = {"--by": meant.by, "--action": meant.action, "--reach": meant.reach, "--has": meant.has}
-    options = [f"{name}={value}" for name, value in given.items() if value is not None]
-    return remedies.about(remedies.shell_of(store), "audit", source, options=options)
+    """Return the command that asks the same."""
+    return remedies.about(remedies.shell_of(store), "audit", source, options=narrowing(meant))
+
+
+def narrowing(meant: Meant) -> list[str]:
+    """Return what narrows `audit` to what is meant."""
+    since = meant.since.isoformat() if meant.since else None
+    given = {"by": meant.by, "action": meant.action, "reach": meant.reach, "has": meant.has, "since": since}
+    return [f"--{name}={value}" for name, value in given.items() if value is not None]
 
 
 def _before(store: PartitionStore, source: str, after: str) -> Sequence[Mapping[str, Any]]:

@@ -294,7 +294,7 @@ _LOOK: Final = (
             ANY_SOURCE,
             PREFIX,
             OUTPUT,
-            _option("--since", metavar="AGE", help="Only what was done since then: 12h, 2d"),
+            _option("--since", metavar="WHEN", help="Only what was done since: 12h, 2d, 2026-01-31T18:00:00+01:00"),
             _option("--by", help="Only what this person did"),
             _option("--action", help="Only this action: reset, pause, …"),
             _option(

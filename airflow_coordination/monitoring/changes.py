@@ -26,6 +26,7 @@ from airflow_coordination.protocol.beside.documents import (
 from airflow_coordination.protocol.beside.parts import Documents, parts_of
 from airflow_coordination.protocol.pages import takes
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.values.names import ALL, split_source
 
 DOCUMENTS: Final = 500
 """Documents whose newest version one look reads: of each source its share, the first by name."""
@@ -64,7 +65,7 @@ class Change:
     @property
     def what(self) -> str:
         """What was set, in words."""
-        return said_of(self.document.name)
+        return said_of(self.document.source, self.document.name)
 
     @property
     def told(self) -> list[str]:
@@ -89,9 +90,12 @@ class Changes:
     unread: tuple[str, ...] = ()
 
 
-def said_of(name: str) -> str:
-    """Return what a document says, for people."""
-    if name in _SAID:
+def said_of(source: str, name: str) -> str:
+    """Return what a document says, for people: ``rules/_default`` of one source is of a dataset that has this name.
+
+    :param source: the stored identifier.
+    """
+    if name in _SAID and (name == VIEW or split_source(source)[1] == ALL):
         return _SAID[name]
     for beginning, what in ((RULES, "the rules of {}"), (COMPACTION, "how {} is compacted")):
         if name.startswith(beginning):

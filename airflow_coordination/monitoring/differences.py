@@ -129,7 +129,7 @@ def _alike(one: Sequence[str], other: Sequence[str]) -> int:
 
 
 def _told(place: _Place, old: Any, new: Any) -> Difference:
-    before, after = (None if each is _ABSENT else _text(each) for each in (old, new))
+    before, after = (None if each is _ABSENT else json.dumps(each, ensure_ascii=False) for each in (old, new))
     same = _alike(before or "", after or "")
     told = (None if each is None else _short(each, same) for each in (before, after))
     return Difference(_short(_named(place), 0), *told)

@@ -55,12 +55,13 @@ def shell_of(store: PartitionStore) -> Shell:
     return Shell(store=_option("--conn-id", connection))
 
 
-def of_store(name: str, shell: Shell) -> str:
+def of_store(name: str, shell: Shell, options: Sequence[str] = ()) -> str:
     """Return a command that is about no source, as a person types it into a shell.
 
     :param name: its words, ``"store migrate"`` for example.
+    :param options: more of them, each with its value.
     """
-    return shlex.join([*shell.program, *name.split(), *shell.store])
+    return " ".join(map(quoted, (*shell.program, *name.split(), *shell.store, *options)))
 
 
 class OfSource(Protocol):

@@ -13,6 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Locator, Page, expect
 
 from airflow_coordination.board.deeds import LINES
+from airflow_coordination.duties.configuring import set_config
 from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.protocol.writes import Action
@@ -208,6 +209,34 @@ def test_what_was_set_is_unfolded_by_keyboard_and_one_document_leads_on(
         expect(lines.locator("tbody tr")).to_have_count(1)
         expect(lines).to_contain_text("version 1")
         assert editor.evaluate("globalThis.hacked") is None
+
+
+def test_what_serves_all_sources_leads_on_and_old_settings_press_no_lanes(
+    browser: Browser, address: str, environ: dict[str, str], source: SourceCoordinator
+) -> None:
+    clock = FakeClock(source.store.now() - timedelta(days=90))
+    store = open_store(json.loads(environ["AIRFLOW_CONN_COORDINATION_DEFAULT"])["host"], clock=clock)
+    grove = SourceCoordinator(store, "grove", "somebody", "wood", clock=clock)
+    grove.supplying.register_dag("flights_dag")
+    for number in (8, 9):
+        set_config(grove, {"maxSegmentsToMove": number}, "dora", "slow")
+        set_rules(grove, "clean", f'[{{"type": "dropBeforeByPeriod", "period": "P{number}M"}}]', "dora", "w")
+    store.close()
+    SourceCoordinator(source.store, "grove", "somebody", "wood").pausing.pause("ana", "it burns", None)
+    of = f"{address}/plugin/partitions?store=coordination_default&view=audit&source=wood%7C"
+    with remembered(browser, address, "editor") as editor:
+        lines = editor.get_by_role("region", name="Settings and rules, in lines")
+        editor.goto(f"{of}grove%7CPARTITION")
+        expect(lines.locator("tbody tr")).to_have_count(2)
+        expect(editor.get_by_role("region", name="Who did what when")).to_contain_text("Last hour")
+        editor.get_by_role("button", name="24 h").click()
+        expect(editor.get_by_text("What was set before that was not asked for.")).to_be_visible()
+        editor.goto(f"{of}~all%7CPARTITION")
+        expect(lines.locator("tbody tr")).to_have_count(2)
+        lines.get_by_role("button").first.click()
+        lines.get_by_role("link", name="Its versions before this").click()
+        expect(lines.locator("tbody tr")).to_have_count(1)
+        expect(lines).to_contain_text("set the configuration of the duties, version 1")
 
 
 def test_what_was_set_is_not_shown_to_who_may_not_edit_all_dags(

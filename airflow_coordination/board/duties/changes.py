@@ -7,6 +7,7 @@ from typing import Final
 
 from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
+from airflow_coordination.board.deeds import narrowing
 from airflow_coordination.board.duties.models import SettingsChange, SettingsPage, ToldDifference, UnreadSource
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.visibility import NotVisibleError, open_all, serving_all, visible_sources
@@ -16,6 +17,7 @@ from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, DEFAULT_RULES, Document
 from airflow_coordination.protocol.port import PartitionStore
+from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import ALL, split_source, storable
 
 SOURCES: Final = 40
@@ -45,7 +47,9 @@ def settings_page(user: BaseUser, connection: str, asked: AskedSettings) -> Read
 
     :raises NotVisibleError: when the user may not edit every DAG, or there is no such store or source.
     :raises StoreDoesNotAnswerError: when the store does not.
+    :raises InvalidInputError: when something is given that would narrow nothing.
     """
+    _check(asked)
     with open_all(user, connection) as store:
         known = _known(user, store)
         if asked.source is not None and asked.source not in known:
@@ -73,14 +77,31 @@ def _known(user: BaseUser, store: PartitionStore) -> list[str]:
     return list(dict.fromkeys([*serving_all(store, seen), *(each.identifier for each in seen)]))
 
 
-def _asking(store: PartitionStore, asked: AskedSettings) -> str:
-    """Return the command that prints the same, but for since when: that it takes as an age."""
-    shell = remedies.shell_of(store)
-    if asked.source is None or split_source(asked.source)[1] == ALL:
-        return remedies.of_store("audit --settings", shell)
-    given = {"--by": asked.meant.by, "--has": asked.meant.has}
-    options = ["--settings", *(f"{name}={value}" for name, value in given.items() if value is not None)]
-    return remedies.about(shell, "audit", asked.source, options=options)
+def _check(asked: AskedSettings) -> None:
+    """Refuse what would narrow nothing.
+
+    :raises InvalidInputError: naming it.
+    """
+    meant, remedy = asked.meant, "Leave it out, or the document"
+    if asked.document is None and asked.before is not None:
+        raise InvalidInputError("before", asked.before, "is of one document", "Name the document")
+    if asked.document is None:
+        return
+    if asked.source is None:
+        raise InvalidInputError("document", asked.document, "is of one source", "Name the source")
+    for name, value in (("by", meant.by), ("has", meant.has), ("since", meant.since)):
+        if value is not None:
+            raise InvalidInputError(name, value, "does not narrow the versions of one document", remedy)
+
+
+def _asking(store: PartitionStore, asked: AskedSettings) -> str | None:
+    """Return the command that prints the same; ``None`` where there is none, or each line has that of its document."""
+    shell, options = remedies.shell_of(store), narrowing(asked.meant)
+    if asked.source is None:
+        return remedies.of_store("audit", shell, ["--settings", *options])
+    if asked.document is not None or split_source(asked.source)[1] == ALL:
+        return None
+    return remedies.about(shell, "audit", asked.source, options=["--settings", *options])
 
 
 def _view(store: PartitionStore, change: Change) -> SettingsChange:
@@ -111,7 +132,7 @@ def _name(source: str) -> str | None:
 def _typed(store: PartitionStore, said: Document) -> str | None:
     """Return the command that prints all versions of a document, where there is one."""
     shell = remedies.shell_of(store)
-    if said.name in (CONFIGURATION, DEFAULT_RULES):
+    if _name(said.source) is None and said.name in (CONFIGURATION, DEFAULT_RULES):
         return remedies.of_store("config history" if said.name == CONFIGURATION else "rules history", shell)
     for beginning, command in ((RULES, "rules history"), (COMPACTION, "compaction history")):
         if said.name.startswith(beginning):

@@ -189,10 +189,10 @@ class ToldDifference(BaseModel):
 class SettingsChange(BaseModel):
     """A version of a document that somebody has written: :class:`~airflow_coordination.monitoring.changes.Change`.
 
-    ``name`` is what people call its source, absent where it serves all. ``duty``: a duty named ``by`` wrote it, and no
-    person. ``differences`` are absent where the version
-    before is not kept any more, or one of both is no JSON; ``more`` says how many there are beside them. ``typed`` is
-    the command that prints all versions, absent where there is none.
+    ``name`` is what people call its source, absent where it serves all. ``duty``: ``by`` is the name of a duty;
+    what a person of that name wrote cannot be told from it. ``differences`` are absent where the version before is not
+    kept any more, or one of both is no JSON; ``more`` says how many there are beside them. ``typed`` is the command
+    that prints all versions, absent where there is none.
     """
 
     source: str
@@ -219,9 +219,9 @@ class UnreadSource(BaseModel):
 class SettingsPage(BaseModel):
     """What people and duties have set, the newest first, in so many ``documents`` of so many ``sources``.
 
-    ``since``: what was written then or before was not looked at; absent where all that is kept was. ``unread``: the
-    sources of whose documents only the first by name were looked at, or none. ``typed`` is the command that says the
-    same.
+    ``since``: what was written then or before was not looked at; absent where all that is kept, and asked for, was.
+    ``unread``: the sources of whose documents only the first by name were looked at, or none. ``typed`` is the command
+    that says the same, absent where there is none, and of one document, whose lines have it.
     """
 
     changes: list[SettingsChange]
@@ -230,7 +230,7 @@ class SettingsPage(BaseModel):
     sources: int
     all_sources: bool
     unread: list[UnreadSource]
-    typed: str
+    typed: str | None
 
 
 class ConfigRequest(Sent):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from airflow_coordination.cli.context import CommandContext
 from airflow_coordination.cli.output import Row, print_rows, say
 from airflow_coordination.cli.subcommands.acting import age_of
 from airflow_coordination.cli.subcommands.looking import chosen
+from airflow_coordination.cli.subcommands.upkeep import moment_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of, registered
 from airflow_coordination.monitoring.became import LOOKED_AT, Became, became, spoken
@@ -90,9 +92,9 @@ def print_audit(context: CommandContext, args: Namespace) -> None:
 
     What was done to many at once is one line. With each stands what became of it, as on the board.
 
-    :raises SettingsError: when the age is none.
+    :raises SettingsError: when the age or time is none, or something is given that narrows no settings.
     """
-    since = context.store.now() - age_of(args.since, "--since") if args.since else None
+    since = _since(args.since, context.store.now()) if args.since else None
     reach = Reach(args.reach) if args.reach else None
     meant = Meant(by=args.by, action=args.action, reach=reach, has=args.has, since=since)
     if args.settings:
@@ -115,8 +117,18 @@ def print_audit(context: CommandContext, args: Namespace) -> None:
         say(f"There may be more. Looked at were the newest {AUDITED}; `history KEY` has all of one partition")
 
 
+def _since(text: str, now: datetime) -> datetime:
+    """Return the moment that an age in hours or days, or a time, says."""
+    with suppress(SettingsError):
+        return now - age_of(text, "--since")
+    return moment_of(text, now, "--since")
+
+
 def _print_settings(context: CommandContext, args: Namespace, meant: Meant) -> None:
     """Print what was set in a source, or in all and for all of them, oldest first, with what it was before."""
+    for option, value in (("--action", meant.action), ("--reach", meant.reach)):
+        if value is not None:
+            raise SettingsError(option, str(value), "does not narrow what was set", "Leave it out, or --settings")
     of = [context.coordinator(source, prefix) for prefix, source in chosen(context, args)]
     prefixes = {args.partition_prefix, context.store.partition_prefix, *(each.partition_prefix for each in of)}
     serving_all = [] if args.source else [everybody(prefix) for prefix in prefixes]

@@ -135,8 +135,35 @@ def test_what_one_may_narrow_it_by_is_what_one_sees(acted, ask):
 
 def test_the_command_asks_the_same(acted, ask):
     given = {"by": "-a b", "action": "park", "reach": "one", "has": "it's"}
-    typed = ask(source=HERE["source"], **given).json()["typed"]
-    assert shlex.split(typed)[2:] == ["audit", "flights", "--by=-a b", "--action=park", "--reach=one", "--has=it's"]
+    since = "2026-01-31T18:00:00+01:00"
+    typed = ask(source=HERE["source"], **given, since=since).json()["typed"]
+    narrowed = ["--by=-a b", "--action=park", "--reach=one", "--has=it's", f"--since={since}"]
+    assert shlex.split(typed)[2:] == ["audit", "flights", *narrowed]
+
+
+@pytest.mark.parametrize("source", [HERE["source"], ""])
+def test_the_command_says_what_was_set_by_the_same_filters(acted, client, token, source):
+    headers = {"Authorization": f"Bearer {token('admin', [])}"}
+    given = {"by": "-a b", "has": "it's", "since": "2026-01-31T18:00:00+01:00"}
+    params = {"store": HERE["store"], "source": source, **given}
+    typed = client.get("/api/v1/documents", params=params, headers=headers).json()["typed"]
+    of = ["flights"] if source else []
+    assert shlex.split(typed)[2:] == ["audit", *of, "--settings", *(f"--{name}={given[name]}" for name in given)]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("document", {"document": "rules/clean"}),
+        ("before", {"before": 3, "source": HERE["source"]}),
+        ("by", {"by": "ana", "document": "rules/clean", "source": HERE["source"]}),
+        ("has", {"has": "x", "document": "rules/clean", "source": HERE["source"]}),
+    ],
+)
+def test_what_would_narrow_no_settings_is_refused_by_its_name(acted, client, token, name, given):
+    headers = {"Authorization": f"Bearer {token('admin', [])}"}
+    answer = client.get("/api/v1/documents", params={"store": HERE["store"], **given}, headers=headers)
+    assert (answer.status_code, name in answer.text) == (422, True)
 
 
 def test_one_person_is_looked_for_in_a_page_and_before_it(acted, ask, monkeypatch):
@@ -303,7 +330,7 @@ def test_what_serves_all_sources_leads_on_to_its_versions_before(acted, ask, cli
     newest = next(each for each in page["changes"] if each["name"] is None)
     of = {"source": newest["source"], "document": newest["document"], "before": newest["version"]}
     older = client.get("/api/v1/documents", params={"store": HERE["store"], **of}, headers=headers).json()
-    assert [each["version"] for each in older["changes"]] == [1]
+    assert ([each["version"] for each in older["changes"]], older["typed"]) == ([1], None)
     beside = ask("admin", source=newest["source"]).json()
     assert (beside["deeds"], beside["settings"], beside["typed"]) == ([], True, None)
     assert ask("viewer", source=newest["source"]).status_code == 404

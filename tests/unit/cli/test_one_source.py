@@ -107,9 +107,13 @@ def test_what_was_set_is_told_with_what_it_was_before(failed, asked, cli):
     set_config(failed, {"maxSegmentsToMove": 9}, "joe", "slow")
     first, second = asked("audit", "--settings")[0]
     assert (first["by"], first["source"], first["set"]) == ("ana", "flights", "the rules of clean, version 1")
-    assert first["changed"] == '[0].type nothing → "dropBeforeByPeriod"; [0].period nothing → "P1M"'
+    assert first["changed"] == '[0] nothing → {"type": "dropBeforeByPeriod", "period": "P1M"}'
     assert (second["changed"], second["why"]) == ('[0].period "P1M" → "P2M"', "P2M do")
     assert [row["by"] for row in asked("audit", "--settings", "--by", "dora")[0]] == ["dora"]
+    assert asked("audit", "--settings", f"--since={failed.store.now() + timedelta(hours=1)}")[0] == []
+    for given in ("--reach=source", "--action=pause"):
+        code, _, err = cli("audit", "flights", "--settings", given)
+        assert (code, "does not narrow what was set" in err) == (1, True)
     code, out, _ = cli("audit", "--settings", "-o", "json")
     assert (code, json.loads(out)[-1]["set"]) == (0, "the configuration of the duties, version 1")
 
@@ -123,7 +127,7 @@ def test_b8_a_reach_that_is_none_is_named(failed, cli, capsys):
 
 def test_b8_an_age_that_is_none_is_named(failed, cli):
     code, _, err = cli("audit", "flights", "--since", "tonight")
-    assert (code, "--since='tonight': is no age" in err) == (1, True)
+    assert (code, "--since='tonight': is no time" in err) == (1, True)
 
 
 def test_b8_who_paused_a_source_and_why(failed, asked):

@@ -82,6 +82,16 @@ def test_it_is_narrowed_by_who_why_and_since_when(flights, clock):
     assert ([each.document.version for each in since.found], since.since) == ([3, 2], None)
 
 
+def test_a_dataset_that_is_named_as_the_rules_of_all_is_told_by_its_name(flights):
+    set_rules(flights, "_default", '[{"type": "loadForever"}]', "ana", "w")
+    set_rules(flights, None, '[{"type": "loadForever"}]', "ana", "w")
+    found = newest_changes(flights.store, HERE, ANYTHING, 10).found
+    assert {(each.document.source, each.what) for each in found} == {
+        (FLIGHTS, "the rules of _default"),
+        (everybody(None), "the rules of all datasets"),
+    }
+
+
 class Reading(ForwardingStore):
     """Counts the versions of documents that are read."""
 

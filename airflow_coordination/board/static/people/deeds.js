@@ -14,6 +14,8 @@ const { Box, HStack, Stack, Text } = globalThis.ChakraUI;
 export const DEEDS = 30_000; // milliseconds between two looks at what people did
 const TOLD = 50; // of them on their own page, each with what became of it
 const SHOWN = 5; // of them on a page that is about something else
+const HOUR = 3_600_000; // milliseconds: lanes are as long at least
+const DAY = 24 * HOUR; // and so far back they show settings where nobody has done anything
 const NIGHT = 6; // until this hour it is tonight
 const NOTHING = { people: [], actions: [], of: [] };
 
@@ -37,7 +39,7 @@ export function Deeds({ place, go }) {
 /** The same for who may see what was set: asked for beside it. */
 function WithSettings({ of, ...all }) {
   const { here: { store, source }, narrowed: { by, has }, since } = all;
-  const live = useLive("documents", { store, source, ...of, by, has, since }, () => DEEDS);
+  const live = useLive("documents", { store, source, ...(of.document ? of : { by, has, since }) }, () => DEEDS);
   return h(Lines, { ...all, changes: live.data?.changes ?? [] }, live.error && h(Problem, { login: live.error.login }, live.error.message),
     live.data && h(Settings, { page: live.data, here: all.here, narrowed: all.narrowed, now: live.now ?? all.now }));
 }
@@ -47,7 +49,9 @@ function Lines({ page, here, narrowed, after, now, changes = /** @type {any[]} *
   const { store, source } = here;
   const isNarrowed = Object.values(narrowed).some(Boolean);
   const servesAll = source && page.typed === null; // nobody acts on it: it has settings only
-  const marks = [...page.deeds.map((one) => ({ at: one.at, by: one.by, of: glyphOf(one.action), text: `${one.by}: ${one.action} ${reachOf(one)}` })), ...changes.map(markOf)]
+  const oldest = Math.min(Date.parse(now) - (page.deeds.length ? HOUR : DAY), ...page.deeds.map((one) => Date.parse(one.at)));
+  const late = changes.filter((one) => Date.parse(one.at) >= oldest); // a setting of last year would press all else into one place
+  const marks = [...page.deeds.map((one) => ({ at: one.at, by: one.by, of: glyphOf(one.action), text: `${one.by}: ${one.action} ${reachOf(one)}` })), ...late.map(markOf)]
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at));
   return h(Stack, { gap: 3 },
     marks.length > 0 && h(Lanes, { deeds: marks, now }),

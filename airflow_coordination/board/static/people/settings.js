@@ -25,7 +25,7 @@ export function Settings({ page: { changes, documents, since, sources, all_sourc
     h(Text, { color: "fg.muted", fontSize: "sm" }, `Of ${documents.toLocaleString()} ${documents === 1 ? "document" : "documents"}${here.source ? "" : ` of ${all ? "all" : "the first"} ${sources.toLocaleString()} sources`}. `,
       since ? h("b", null, `It ends here: what was set ${new Date(since).toLocaleString()} or before is not among these lines. `) : unread.length > 0 ? "" : narrowed.within ? "What was set before that was not asked for. " : all ? "These are all that are kept. " : "These are all that are kept of them. ", "The versions of one document lead on."),
     unread.length > 0 && h(Unread, { unread, here, narrowed }),
-    h(Command, { label: "The same as a command:", text: typed }));
+    typed && h(Command, { label: "The same as a command:", text: typed }));
 }
 
 /** The sources of whose documents only the first by name were read, or none; each leads to more of them. */
