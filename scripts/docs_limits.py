@@ -120,6 +120,7 @@ TIMERS = (
         "Task: longest wait for the end of such a driver", "submission.cluster_mode", "LONGEST_WAIT_FOR_END", SECONDS
     ),
     Constant("Task: shortest time between two labels in the grid", "submission.task_instance", "LABEL_EVERY", SECONDS),
+    Constant("Driver: behind its first thousand, those that pass are told every", "spark.reports", "EVERY", SECONDS),
     Constant("Airflow: wait before a try after the store was unavailable", "hooks.retries", "SOON"),
     Constant("Airflow: wait before a try after a task that could not begin", "hooks.retries", "MENDING"),
     Constant("Fair shares: between two looks of a worker at the others", "values.settings", "BALANCE_INTERVAL"),
