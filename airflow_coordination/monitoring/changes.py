@@ -20,6 +20,7 @@ from airflow_coordination.protocol.beside.documents import (
     DEFAULT_RULES,
     LOCATIONS,
     LOST_LOCATIONS,
+    RULES,
     VIEW,
     Document,
 )
@@ -38,7 +39,6 @@ REQUESTS: Final = 100
 """Requests at most that it sends for them: one that finds nothing counts, too."""
 MOST: Final = 30
 """Differences of a change that are told; of the others how many they are."""
-RULES: Final = "rules/"
 _PORTION: Final = 10
 _SAID: Final = {
     VIEW: "what readers see",
@@ -90,12 +90,21 @@ class Changes:
     unread: tuple[str, ...] = ()
 
 
+def called(source: str) -> str | None:
+    """Return what people call a source; ``None`` for what serves all.
+
+    :param source: the stored identifier.
+    """
+    _, name, _ = split_source(source)
+    return None if name == ALL else name
+
+
 def said_of(source: str, name: str) -> str:
     """Return what a document says, for people: ``rules/_default`` of one source is of a dataset that has this name.
 
     :param source: the stored identifier.
     """
-    if name in _SAID and (name == VIEW or split_source(source)[1] == ALL):
+    if name in _SAID and (name == VIEW or called(source) is None):
         return _SAID[name]
     for beginning, what in ((RULES, "the rules of {}"), (COMPACTION, "how {} is compacted")):
         if name.startswith(beginning):

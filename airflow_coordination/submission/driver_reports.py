@@ -79,9 +79,10 @@ def _count(name: str, value: object) -> int:
 
 
 def _number(name: str, value: object) -> int:
-    if _count(name, value) == 0:
+    number = _count(name, value)
+    if number == 0:
         raise _wrong(name, value)
-    return _count(name, value)
+    return number
 
 
 def _key(name: str, value: object) -> str:

@@ -11,14 +11,14 @@ from airflow_coordination.board.deeds import narrowing
 from airflow_coordination.board.duties.models import SettingsChange, SettingsPage, ToldDifference, UnreadSource
 from airflow_coordination.board.reading import Read
 from airflow_coordination.board.visibility import NotVisibleError, open_all, serving_all, visible_sources
-from airflow_coordination.monitoring.changes import RULES, Change, changes_of, newest_changes
+from airflow_coordination.monitoring.changes import Change, called, changes_of, newest_changes
 from airflow_coordination.monitoring.deeds import Meant
 from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.protocol import remedies
-from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, DEFAULT_RULES, Document
+from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, DEFAULT_RULES, RULES, Document
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.input_errors import InvalidInputError
-from airflow_coordination.values.names import ALL, split_source, storable
+from airflow_coordination.values.names import storable
 
 SOURCES: Final = 40
 """In the documents of so many sources one request looks, by name."""
@@ -65,7 +65,7 @@ def settings_page(user: BaseUser, connection: str, asked: AskedSettings) -> Read
             since=found.since,
             sources=len(of),
             all_sources=asked.source is not None or len(known) <= SOURCES,
-            unread=[UnreadSource(source=each, name=_name(each)) for each in found.unread],
+            unread=[UnreadSource(source=each, name=called(each)) for each in found.unread],
             typed=_asking(store, asked),
         )
         return Read(page, store.now())
@@ -99,7 +99,7 @@ def _asking(store: PartitionStore, asked: AskedSettings) -> str | None:
     shell, options = remedies.shell_of(store), narrowing(asked.meant)
     if asked.source is None:
         return remedies.of_store("audit", shell, ["--settings", *options])
-    if asked.document is not None or split_source(asked.source)[1] == ALL:
+    if asked.document is not None or called(asked.source) is None:
         return None
     return remedies.about(shell, "audit", asked.source, options=["--settings", *options])
 
@@ -109,7 +109,7 @@ def _view(store: PartitionStore, change: Change) -> SettingsChange:
     differences = change.differences
     return SettingsChange(
         source=said.source,
-        name=_name(said.source),
+        name=called(said.source),
         document=said.name,
         what=storable(change.what),
         version=said.version,
@@ -123,16 +123,10 @@ def _view(store: PartitionStore, change: Change) -> SettingsChange:
     )
 
 
-def _name(source: str) -> str | None:
-    """Return what people call a source; ``None`` for what serves all."""
-    _, name, _ = split_source(source)
-    return None if name == ALL else name
-
-
 def _typed(store: PartitionStore, said: Document) -> str | None:
     """Return the command that prints all versions of a document, where there is one."""
     shell = remedies.shell_of(store)
-    if _name(said.source) is None and said.name in (CONFIGURATION, DEFAULT_RULES):
+    if called(said.source) is None and said.name in (CONFIGURATION, DEFAULT_RULES):
         return remedies.of_store("config history" if said.name == CONFIGURATION else "rules history", shell)
     for beginning, command in ((RULES, "rules history"), (COMPACTION, "compaction history")):
         if said.name.startswith(beginning):

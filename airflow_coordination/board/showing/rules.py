@@ -14,7 +14,7 @@ from airflow_coordination.board.showing.models import FitsView, RulesPage, RuleV
 from airflow_coordination.board.showing.notes import interval_of_chunk
 from airflow_coordination.board.visibility import coordinator_of, open_visible
 from airflow_coordination.duties.retention.explaining import DROPPED, KEPT, LEFT, explained
-from airflow_coordination.duties.retention.ruled import Ruled, rules_document, rules_of
+from airflow_coordination.duties.retention.ruled import Ruled, rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.rules.choosing import choose, first_change
@@ -45,11 +45,11 @@ def rules_page(user: BaseUser, connection: str, source: str, dataset: str, of: s
     with open_visible(user, connection, source) as (store, seen):
         now, coordinator = store.now(), coordinator_of(user, store, seen)
         found = rules_of(coordinator, dataset)
-        own = coordinator.documents.newest(rules_document(dataset)) if found.version else None
+        own = found.document
         intervals, more = _intervals(coordinator, dataset, min(CHUNKS, max(1, CHOICES // max(1, len(found.rules)))))
         page = RulesPage(
             rules=_rules(found, intervals, now),
-            version=found.version,
+            version=own.version if own else None,
             author=own.author if own else None,
             why=own.comment if own else None,
             changed_at=own.at if own else None,

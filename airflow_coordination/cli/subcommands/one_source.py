@@ -17,7 +17,7 @@ from airflow_coordination.cli.subcommands.upkeep import moment_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.creation import dags_of, registered
 from airflow_coordination.monitoring.became import LOOKED_AT, Became, became, spoken
-from airflow_coordination.monitoring.changes import Change, newest_changes
+from airflow_coordination.monitoring.changes import Change, called, newest_changes
 from airflow_coordination.monitoring.counts import counted
 from airflow_coordination.monitoring.deeds import Deed, Meant, Reach, deeds
 from airflow_coordination.monitoring.ended import ended_day
@@ -33,7 +33,7 @@ from airflow_coordination.protocol.port import AUDITED
 from airflow_coordination.protocol.remedies import listing, shell_of, typed
 from airflow_coordination.protocol.results import Outlook
 from airflow_coordination.values.input_errors import SettingsError
-from airflow_coordination.values.names import ALL, check_limit, everybody, identifier_of, split_source
+from airflow_coordination.values.names import check_limit, everybody, identifier_of, split_source
 
 MOST: Final = 20_000
 """The most parked partitions that are looked at."""
@@ -145,10 +145,9 @@ def _print_settings(context: CommandContext, args: Namespace, meant: Meant) -> N
 
 def _setting_row(change: Change) -> Row:
     said = change.document
-    _, name, _ = split_source(said.source)
     return {
         "at": said.at,
-        "source": None if name == ALL else name,
+        "source": called(said.source),
         "by": said.author,
         "set": f"{change.what}, version {said.version}",
         "changed": None if change.differences is None else "; ".join(map(str, change.told)),

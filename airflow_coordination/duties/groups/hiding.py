@@ -13,10 +13,9 @@ from airflow_coordination.duties.groups.marks import Marks, digest, seen_once
 from airflow_coordination.duties.groups.round import Ran, Round, in_each
 from airflow_coordination.duties.retention.applying import Applied, apply_rules
 from airflow_coordination.leases.coordinator import SourceCoordinator
-from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, RULES, VIEW
 from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
-RULES: Final = "rules/"
 _WHY: Final = "the rules, applied by their duty"
 _HIDING, _LOADING = "hiding", "loading"
 """What each half of the duty has left."""

@@ -21,14 +21,13 @@ from airflow_coordination.leases.viewing.documents import LEAST_KEPT
 from airflow_coordination.planning.duties.keys import PREFIX, SWITCHES
 from airflow_coordination.planning.periods import parse_duration, parse_period
 from airflow_coordination.planning.unused.deleting import is_due
-from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, LOCATIONS
+from airflow_coordination.protocol.beside.documents import COMPACTION, CONFIGURATION, LOCATIONS, RULES
 from airflow_coordination.values.errors import PartitionUpdateError
 from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import ALL
 from airflow_coordination.values.times import from_micros, to_micros
 
 log = logging.getLogger(__name__)
-RULES: Final = "rules/"
 _RETAIN: Final = "P90D"
 _PERIOD: Final = "P1D"
 

@@ -15,7 +15,7 @@ from airflow_coordination.planning.rules.lint import Finding, lint
 from airflow_coordination.planning.rules.reading import read_rules
 from airflow_coordination.planning.rules.rule import Rule, RuleType
 from airflow_coordination.planning.view.view import View
-from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, VIEW, Document, said_in
+from airflow_coordination.protocol.beside.documents import DEFAULT_RULES, RULES, VIEW, Document, said_in
 from airflow_coordination.values.blocks import MAX_DATASET_BYTES
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.names import check_users_name, everybody, name_under
@@ -30,7 +30,7 @@ def rules_document(dataset: str) -> str:
 
     :raises InvalidKeyError: when no user's dataset has that name.
     """
-    return f"rules/{check_users_name(dataset, 'dataset', MAX_DATASET_BYTES)}"
+    return f"{RULES}{check_users_name(dataset, 'dataset', MAX_DATASET_BYTES)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class Ruled:
 
     :param rules: its own, then the default ones.
     :param own: how many are its own.
-    :param version: of the document with its own, ``None`` where there is none.
+    :param document: with its own, ``None`` where there is none.
     """
 
     rules: tuple[Rule, ...]
     own: int
-    version: int | None = None
+    document: Document | None = None
 
     def named(self, index: int) -> str:
         """Return how people find a rule: its place in its own list, from 1 on."""
@@ -85,7 +85,7 @@ def rules_of_each(coordinator: SourceCoordinator, datasets: Iterable[str]) -> di
     for dataset, name in names.items():
         document = said.get(name)
         own = read_document(document)
-        found[dataset] = Ruled((*own, *last), len(own), document.version if document else None)
+        found[dataset] = Ruled((*own, *last), len(own), document)
     return found
 
 

@@ -17,7 +17,9 @@ from airflow_coordination.values.input_errors import InvalidInputError
 
 VIEW: Final = "view"
 """The name of the document that says what readers see of a source."""
-DEFAULT_RULES: Final = "rules/_default"
+RULES: Final = "rules/"
+"""How the names of the documents begin that say the rules of a dataset."""
+DEFAULT_RULES: Final = f"{RULES}_default"
 """The name of the document of the rules that come after those of each dataset: one of all sources with a prefix."""
 LOCATIONS: Final = "locations"
 """The name of the document that says where copies may lie: one of all sources with a prefix."""
