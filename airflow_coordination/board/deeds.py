@@ -11,22 +11,14 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 
 from airflow_coordination.board.models import DeedsPage, DeedView, EndView, SourceName
 from airflow_coordination.board.reading import Read
-from airflow_coordination.board.stores import connections, opened
-from airflow_coordination.board.visibility import (
-    NotVisibleError,
-    open_all,
-    open_visible,
-    sees_all,
-    serving_all,
-    visible_sources,
-)
+from airflow_coordination.board.visibility import open_known, serves_all
 from airflow_coordination.monitoring.became import became, spoken
 from airflow_coordination.monitoring.deeds import Deed, Meant, deeds, newest, page
 from airflow_coordination.planning.duties.keys import DUTIES
 from airflow_coordination.protocol import remedies
 from airflow_coordination.protocol.port import AUDITED, PartitionStore
 from airflow_coordination.values.input_errors import InvalidInputError, SettingsError
-from airflow_coordination.values.names import ALL, everybody, split_source
+from airflow_coordination.values.names import split_source
 
 SOURCES: Final = 40
 """In so many sources one request looks, by name."""
@@ -60,27 +52,14 @@ def deeds_page(user: BaseUser, connection: str, source: str | None, asked: Asked
     :raises StoreDoesNotAnswerError: when the store does not answer.
     :raises InvalidInputError: when no page can have said ``after``.
     """
-    if source is not None and _serves_all(source):
-        with open_all(user, connection) as store:
-            if source not in serving_all(store, visible_sources(user, store)):
-                raise NotVisibleError
-            return Read(_of_source(store, source, asked, settings=True), store.now())
-    if source is not None:
-        with open_visible(user, connection, source) as (store, _):
-            return Read(_of_source(store, source, asked, settings=sees_all(user)), store.now())
-    if connection not in connections():
-        raise NotVisibleError
-    with opened(connection) as store:
-        seen = [each.identifier for each in visible_sources(user, store)]
-        return Read(_of_all(store, seen, asked, settings=sees_all(user)), store.now())
+    with open_known(user, connection, source) as (store, known):
+        if source is not None:
+            return Read(_of_source(store, source, asked), store.now())
+        registered = [each for each in known if not serves_all(each)]
+        return Read(_of_all(store, registered, asked), store.now())
 
 
-def _serves_all(source: str) -> bool:
-    """Return whether an identifier is that of what serves all sources: it has documents, and nobody registers it."""
-    return source.endswith(everybody(None)) and split_source(source)[1] == ALL
-
-
-def _of_source(store: PartitionStore, source: str, asked: Asked, *, settings: bool) -> DeedsPage:
+def _of_source(store: PartitionStore, source: str, asked: Asked) -> DeedsPage:
     lines, full = _before(store, source, asked.after), AUDITED
     found, more = page(source, lines, more=len(lines) == full, limit=asked.limit, meant=asked.meant)
     return DeedsPage(
@@ -89,10 +68,9 @@ def _of_source(store: PartitionStore, source: str, asked: Asked, *, settings: bo
         sources=1,
         all_sources=True,
         lines=len(lines),
-        typed=None if _serves_all(source) else _typed(store, source, asked.meant),
+        typed=None if serves_all(source) else _typed(store, source, asked.meant),
         people=_named(line["by"] for line in lines),
         actions=_named(line["action"] for line in lines),
-        settings=settings,
     )
 
 
@@ -134,7 +112,7 @@ def _not_said(after: str) -> InvalidInputError:
     return InvalidInputError("after", after, "is nothing that a page has said", "Leave it out, for the first page")
 
 
-def _of_all(store: PartitionStore, seen: list[str], asked: Asked, *, settings: bool) -> DeedsPage:
+def _of_all(store: PartitionStore, seen: list[str], asked: Asked) -> DeedsPage:
     """Return what was done in all sources; it ends with the newest lines of each, which pages do not lead behind."""
     after = _left_out(asked.after)
     lines = {source: newest(store, source, LINES) for source in seen[:SOURCES]}
@@ -152,7 +130,6 @@ def _of_all(store: PartitionStore, seen: list[str], asked: Asked, *, settings: b
         actions=_named(deed.action for deed in found),
         of=[SourceName(source=each, name=split_source(each)[1]) for each in seen[:SOURCES]],
         ends=_ends(lines, asked.meant),
-        settings=settings,
     )
 
 

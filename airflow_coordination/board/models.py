@@ -173,8 +173,7 @@ class DeedsPage(BaseModel):
     of the audit were read for this page, of many sources the newest. ``typed`` is the command that lists the same of
     one source. ``people`` and ``actions`` are those of what was read, and ``of`` the sources in which was looked, where
     all are asked for: what one may narrow it by. ``ends`` are the sources of which older lines are there that pages of
-    all sources do not lead to, the one that ends first at the top. ``settings`` says whether the user may also see what
-    was set.
+    all sources do not lead to, the one that ends first at the top.
     """
 
     deeds: list[DeedView]
@@ -187,7 +186,6 @@ class DeedsPage(BaseModel):
     actions: list[str] = []
     of: list[SourceName] = []
     ends: list[EndView] = []
-    settings: bool = False
 
 
 class BranchNote(BaseModel):

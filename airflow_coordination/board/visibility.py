@@ -90,7 +90,31 @@ def open_all(user: BaseUser, connection: str) -> Iterator[PartitionStore]:
         yield store
 
 
-def serving_all(store: PartitionStore, seen: Iterable[VisibleSource]) -> list[str]:
+@contextmanager
+def open_known(user: BaseUser, connection: str, source: str | None) -> Iterator[tuple[PartitionStore, list[str]]]:
+    """Open a store at one of its sources, or at all that the user sees; who may edit every DAG sees what serves all.
+
+    :param source: a stored identifier; ``None`` = all: what serves all first, then the others by name.
+    :raises NotVisibleError: when the board does not show such a store, or the user does not see such a source.
+    :raises StoreDoesNotAnswerError: when the store does not.
+    """
+    if connection not in connections():
+        raise NotVisibleError
+    with opened(connection) as store:
+        seen = visible_sources(user, store)
+        serving = _serving_all(store, seen) if sees_all(user) else []
+        known = list(dict.fromkeys([*serving, *(each.identifier for each in seen)]))
+        if source is not None and source not in known:
+            raise NotVisibleError
+        yield store, known if source is None else [source]
+
+
+def serves_all(source: str) -> bool:
+    """Return whether an identifier is that of what serves all sources: it has documents, and nobody registers it."""
+    return source.endswith(everybody(None)) and split_source(source)[1] == ALL
+
+
+def _serving_all(store: PartitionStore, seen: Iterable[VisibleSource]) -> list[str]:
     """Return what holds the documents of all sources, for each deployment of a store that one sees, by identifier."""
     prefixes = {store.partition_prefix, *(split_source(each.identifier)[0] for each in seen)}
     return sorted(map(everybody, prefixes))

@@ -1,4 +1,4 @@
-"""What people and duties have set, on the board: changes of documents, for who may edit all DAGs."""
+"""What people and duties have set, on the board: changes of documents of the sources that one sees."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from airflow.api_fastapi.auth.managers.models.base_user import BaseUser
 from airflow_coordination.board.deeds import narrowing
 from airflow_coordination.board.duties.models import SettingsChange, SettingsPage, ToldDifference, UnreadSource
 from airflow_coordination.board.reading import Read
-from airflow_coordination.board.visibility import NotVisibleError, open_all, serving_all, visible_sources
+from airflow_coordination.board.visibility import open_known
 from airflow_coordination.monitoring.changes import Change, called, changes_of, newest_changes
 from airflow_coordination.monitoring.deeds import Meant
 from airflow_coordination.planning.duties.keys import DUTIES
@@ -45,16 +45,13 @@ class AskedSettings:
 def settings_page(user: BaseUser, connection: str, asked: AskedSettings) -> Read[SettingsPage]:
     """Return what was set in a store, the newest first.
 
-    :raises NotVisibleError: when the user may not edit every DAG, or there is no such store or source.
+    :raises NotVisibleError: when the user does not see such a store or source.
     :raises StoreDoesNotAnswerError: when the store does not.
     :raises InvalidInputError: when something is given that would narrow nothing.
     """
     _check(asked)
-    with open_all(user, connection) as store:
-        known = _known(user, store)
-        if asked.source is not None and asked.source not in known:
-            raise NotVisibleError
-        of = known[:SOURCES] if asked.source is None else [asked.source]
+    with open_known(user, connection, asked.source) as (store, known):
+        of = known[:SOURCES]
         if asked.document is not None and asked.source is not None:
             found = changes_of(store, asked.source, asked.document, asked.before, asked.limit)
         else:
@@ -64,17 +61,11 @@ def settings_page(user: BaseUser, connection: str, asked: AskedSettings) -> Read
             documents=found.documents,
             since=found.since,
             sources=len(of),
-            all_sources=asked.source is not None or len(known) <= SOURCES,
+            all_sources=len(known) <= SOURCES,
             unread=[UnreadSource(source=each, name=called(each)) for each in found.unread],
             typed=_asking(store, asked),
         )
         return Read(page, store.now())
-
-
-def _known(user: BaseUser, store: PartitionStore) -> list[str]:
-    """Return whose documents there may be: what serves all sources first, then each of these."""
-    seen = visible_sources(user, store)
-    return list(dict.fromkeys([*serving_all(store, seen), *(each.identifier for each in seen)]))
 
 
 def _check(asked: AskedSettings) -> None:

@@ -37,7 +37,6 @@ OF_ALL = {
     "/api/v1/duties/run-now",
     "/api/v1/config",
     "/api/v1/config/history",
-    "/api/v1/documents",
 }
 """The routes about what serves all sources of a store."""
 """What is sent beside store and source; a route with another body fails here until it is given one."""

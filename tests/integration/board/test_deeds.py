@@ -14,6 +14,7 @@ from airflow_coordination.duties.retention.ruled import set_rules
 from airflow_coordination.leases import SourceCoordinator
 from airflow_coordination.planning.intervals import interval_of
 from airflow_coordination.planning.view import changing
+from airflow_coordination.values.names import everybody
 from tests.integration.board.conftest import OPEN_DAG, OURS, TEAM_DAG
 
 HERE = {"store": "coordination_default", "source": "flights|PARTITION"}
@@ -271,26 +272,32 @@ def test_where_all_sources_end_is_said_with_the_sources_that_have_more(acted, as
     assert ask(teams=["theirs"]).json()["ends"] == []
 
 
-@pytest.mark.parametrize(("role", "may"), [("admin", True), ("viewer", False)])
-def test_what_was_set_is_theirs_who_may_edit_all_dags(acted, ask, client, token, role, may):
+@pytest.mark.parametrize(
+    ("role", "team", "sees"),
+    [("admin", "ours", {"the source's", "all sources'"}), ("viewer", "ours", {"the source's"}), ("viewer", "theirs", set())],
+)
+def test_what_was_set_is_seen_by_who_sees_the_source_and_that_of_all_by_who_may_edit_all_dags(
+    acted, client, token, role, team, sees
+):
     set_rules(acted, "clean", '[{"type": "loadForever"}]', "dora", "<script>")
     set_config(acted, {"maxSegmentsToMove": 9}, "ana", "slow")
-    for of in ({}, {"source": HERE["source"]}):
-        assert ask(role, **of).json()["settings"] is may
-        headers = {"Authorization": f"Bearer {token(role, ['ours'])}"}
+    every = {
+        "the source's": ("dora", "flights", "the rules of clean"),
+        "all sources'": ("ana", None, "the configuration of the duties"),
+    }
+    headers = {"Authorization": f"Bearer {token(role, [team])}"}
+
+    def told(**of):
         answer = client.get("/api/v1/documents", params={"store": HERE["store"], **of}, headers=headers)
-        assert answer.status_code == (200 if may else 404)
-        if not may:
+        if answer.status_code == 404:
             assert "dora" not in answer.text
-            continue
-        told = {(each["by"], each["name"], each["what"]) for each in answer.json()["changes"]}
-        wanted = {("dora", "flights", "the rules of clean")}
-        assert told == wanted | (set() if of else {("ana", None, "the configuration of the duties")})
-    if may:
-        gone = client.get(
-            "/api/v1/documents", params={"store": HERE["store"], "source": "no|PARTITION"}, headers=headers
-        )
-        assert gone.status_code == 404
+            return None
+        return {(each["by"], each["name"], each["what"]) for each in answer.json()["changes"]}
+
+    assert told() == {every[each] for each in sees}
+    assert told(source=HERE["source"]) == ({every["the source's"]} if sees else None)
+    assert told(source=everybody(None)) == ({every["all sources'"]} if role == "admin" else None)
+    assert told(source="no|PARTITION") is None
 
 
 def _hidden(interval, now, view):
@@ -332,6 +339,6 @@ def test_what_serves_all_sources_leads_on_to_its_versions_before(acted, ask, cli
     older = client.get("/api/v1/documents", params={"store": HERE["store"], **of}, headers=headers).json()
     assert ([each["version"] for each in older["changes"]], older["typed"]) == ([1], None)
     beside = ask("admin", source=newest["source"]).json()
-    assert (beside["deeds"], beside["settings"], beside["typed"]) == ([], True, None)
+    assert (beside["deeds"], beside["typed"]) == ([], None)
     assert ask("viewer", source=newest["source"]).status_code == 404
     assert ask("admin", source=f"other|{newest['source']}").status_code == 404, "of another deployment"

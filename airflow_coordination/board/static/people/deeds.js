@@ -33,10 +33,10 @@ export function Deeds({ place, go }) {
   const live = useLive("audit", asked, () => DEEDS);
   const known = useRef(NOTHING); // while the next one is read, so that what has the focus stays
   if (live.data) known.current = live.data;
-  return h(Stack, { gap: 3 }, h(Filters, { page: known.current, here, narrowed, search: (some) => go(at({ ...here, ...some })) }), h(Read, live, (page, { now }) => h(page.settings && !action && (!reach || reach === "source") && !after ? WithSettings : Lines, { page, here, narrowed, after, since, of: { document, before }, now })));
+  return h(Stack, { gap: 3 }, h(Filters, { page: known.current, here, narrowed, search: (some) => go(at({ ...here, ...some })) }), h(Read, live, (page, { now }) => h(!action && (!reach || reach === "source") && !after ? WithSettings : Lines, { page, here, narrowed, after, since, of: { document, before }, now })));
 }
 
-/** The same for who may see what was set: asked for beside it. */
+/** The same with what was set, which is asked for beside it. */
 function WithSettings({ of, ...all }) {
   const { here: { store, source }, narrowed: { by, has }, since } = all;
   const live = useLive("documents", { store, source, ...(of.document ? of : { by, has, since }) }, () => DEEDS);

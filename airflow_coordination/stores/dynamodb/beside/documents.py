@@ -30,7 +30,7 @@ from airflow_coordination.stores.dynamodb.keys import (
     belonging,
     newest_first,
 )
-from airflow_coordination.stores.dynamodb.requests import Refusal, Table
+from airflow_coordination.stores.dynamodb.requests import Refusal, Table, side_by_side
 from airflow_coordination.values.times import from_micros, to_micros
 
 _STORED: Final = {field.name: field.stored for field in DOCUMENT_FIELDS}
@@ -72,9 +72,10 @@ def document_history(table: Table, source: str, name: str, before: int | None, l
 
 
 def documents(table: Table, source: str, limit: int | None) -> list[Document]:
-    """Return the newest version of each document, by name: a request for each, whatever is kept of them."""
+    """Return the newest version of each document, by name: a request for each, some at a time, whatever is kept."""
     call = Call("read the documents", source, writes=False)
-    found = (document(table, source, name) for name in islice(_names(table, call, source, limit), limit))
+    names = islice(_names(table, call, source, limit), limit)
+    found = side_by_side([partial(document, table, source, name) for name in names])
     return [each for each in found if each is not None]
 
 
