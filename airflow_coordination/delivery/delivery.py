@@ -23,7 +23,7 @@ from airflow_coordination.delivery.counting import (
     unabsorbed,
 )
 from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters, DeadLetterFiles, LetterPlace
-from airflow_coordination.delivery.keys import check_keys, wrong_keys
+from airflow_coordination.delivery.keys import are_looked_at_in_the_pass, check_keys, wrong_keys
 from airflow_coordination.delivery.observing import (
     RECORDS,
     Written,
@@ -52,6 +52,10 @@ log = logging.getLogger(__name__)
 _CANCEL_AGAIN: Final = 0.5
 """Seconds between two cancellations of an expired delivery: one cancels only the jobs that run already."""
 _RECORDS: Final = "records"
+
+
+class _HeldBackError(Exception):
+    """The one task of a pass has delivered nothing: it could not look at all keys, or they tell nothing apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,6 +183,8 @@ class Delivery:
     def _delivered(self) -> Tally:
         if self.absorbs is not None:
             self._absorbed = int(self.absorbs.count())
+        if (tally := self._in_one_task()) is not None:
+            return tally
         with _kept(self.routing.flagged(), self._is_kept()) as flagged:
             check_keys(self.routing, flagged, self.check_keys)
             for name in self.routing.blocks:
@@ -186,6 +192,19 @@ class Delivery:
             tally = self._pass_with_dead_letters(flagged)
             self._others += self._differing(flagged, tally)
             return tally
+
+    def _in_one_task(self) -> Tally | None:
+        """Deliver what is in one small file in one task, which looks at the keys first; ``None`` if nothing was."""
+        flagged = self.routing.flagged()
+        if not are_looked_at_in_the_pass(self.routing, flagged, self.check_keys):
+            return None
+        key = self.routing.records.columns.index(self.routing.key)
+        try:
+            return self._pass_with_dead_letters(flagged.coalesce(1), key)
+        except _HeldBackError:
+            self.lease.take_back(self._opened)
+            self._opened.clear()
+            return None
 
     def _differing(self, flagged: Any, tally: Tally) -> Iterator[str]:
         """Name the blocks that hold other records than those that were counted for them.
@@ -240,12 +259,12 @@ class Delivery:
             self._sums[name] = sums_in(self.routing, self._files[name])
         return self._sums[name]
 
-    def _pass_with_dead_letters(self, flagged: Any) -> Tally:
+    def _pass_with_dead_letters(self, flagged: Any, key: int | None = None) -> Tally:
         place = self.routing.dead_letters
         if place is None:
-            return self._pass(flagged, None)
+            return self._pass(flagged, None, key)
         if isinstance(place, DataPrepperDeadLetters):
-            tally = self._pass(flagged, place)
+            tally = self._pass(flagged, place, key)
             if tally.dead_letter_files or DEAD_LETTERS not in tally.errors:
                 place.accept(self.task.delivery, tally.dead_letter_files)
             return tally
@@ -254,15 +273,15 @@ class Delivery:
             place.dataset, place.mode, format="json", schema=None, only=lambda: accepted
         ) as block:
             self._opened.append(block)
-            tally = self._pass(flagged, DeadLetterFiles(block.path))
+            tally = self._pass(flagged, DeadLetterFiles(block.path), key)
             accepted.update(tally.dead_letter_files)
         self._dead_letters_stored = self._rows_in(block)
         return tally
 
-    def _pass(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
+    def _pass(self, flagged: Any, dead_letters: LetterPlace | None, key: int | None) -> Tally:
         if not self.routing.external:
             return self._counted(flagged, dead_letters)
-        tally = self._on_executors(flagged, dead_letters)
+        tally = self._on_executors(flagged, dead_letters, key)
         self.lease.check_held()
         for number, sink in enumerate(self.routing.sinks.values()):
             if isinstance(sink, AcceptingSink):
@@ -282,8 +301,12 @@ class Delivery:
             tally.wrote_letters(written)
         return tally
 
-    def _on_executors(self, flagged: Any, dead_letters: LetterPlace | None) -> Tally:
-        """Deliver in one pass in which nothing is shuffled, and return what its accepted tasks have counted."""
+    def _on_executors(self, flagged: Any, dead_letters: LetterPlace | None, key: int | None = None) -> Tally:
+        """Deliver in one pass in which nothing is shuffled, and return what its accepted tasks have counted.
+
+        :param key: the number of the key's column, if the one task of this pass looks at the keys first.
+        :raises _HeldBackError: when that task has delivered nothing.
+        """
         routing = self.routing
         one_pass = TaskPass(
             task=self.task,
@@ -295,12 +318,15 @@ class Delivery:
             aside=None if routing.aside is None else f"dead_letters.where: {routing.aside}"[:MAX_REASON],
             sums=len(SUMS) if routing.blocks else 0,
             variants=routing.variants,
+            key=key,
         )
         if routing.blocks:
             parts = zip(hashes(routing), SUMS, strict=True)
             flagged = flagged.selectExpr("*", *(f"{part} as {name}" for part, name in parts))
         rows = (readable(flagged) if routing.variants else flagged).mapInArrow(one_pass, "summary string").collect()
         tally = added_up((Tally.from_json(row.summary) for row in rows), len(routing.sinks), len(routing.drop))
+        if tally.held_back:
+            raise _HeldBackError
         for number, library in tally.missing.items():
             name = "dead_letters" if number == DEAD_LETTERS else list(routing.sinks)[number]
             problem = f"needs the module {library}, which Spark's executors do not have"

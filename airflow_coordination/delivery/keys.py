@@ -1,12 +1,14 @@
 """The look at keys, before anything is delivered: which are null, or there twice.
 
-Where the plan says that little is read, one job of one stage does it: it brings each key's hash, so that nothing is
-shuffled, and the records are kept by the same job. Only where two hashes are equal, or one is that of null, and where
-much is read, Spark counts the records of each key.
+Where all comes from one small file, the one task that delivers looks first. Where the plan says that little is read,
+one job of one stage does it: it brings each key's hash, so that nothing is shuffled, and the records are kept by the
+same job. Only where two hashes are equal, or one is that of null, and where much is read, Spark counts the records of
+each key.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -18,6 +20,10 @@ MOST_KEYS: Final = 1_000_000
 """Records up to which keys are checked unless it is said."""
 LITTLE: Final = 64 * 1024**2
 """Bytes that a plan reads, as Spark takes it, up to which hashes are brought: 8 bytes of each record."""
+ONE_READ: Final = 1024**2
+"""Bytes of one file up to which a single task looks at all keys before it delivers any record."""
+_DIVIDED: Final = re.compile("Repartition|Rebalance")
+"""What a plan says where its author wants more than one task, however little there is."""
 _HASHED: Final = ("string", "tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")
 """Types of which equal keys have equal hashes. With a collation or as floats they may not."""
 _IN_A_PARTITION: Final = (1 << 33) - 1
@@ -36,12 +42,22 @@ def check_keys(routing: Routing, flagged: Any, wanted: bool | None) -> None:
     """
     if wanted is False or not routing.external:
         return
-    hashes = _hashes(routing, flagged) if _is_little(routing, flagged) else None
+    hashes = _hashes(routing, flagged) if _is_little(routing, flagged, LITTLE) else None
     if hashes is not None and len(hashes) <= MOST_KEYS:
         if not _are_apart(hashes):
             _check(routing, flagged)
     elif wanted or (hashes is None and flagged.count() <= MOST_KEYS):
         _check(routing, flagged)
+
+
+def are_looked_at_in_the_pass(routing: Routing, flagged: Any, wanted: bool | None) -> bool:
+    """Return whether the task that delivers can look at all keys first: everything is in one small file.
+
+    Blocks are written before by jobs of their own, so beside these keys are looked at by :func:`check_keys`.
+    """
+    if wanted is False or routing.blocks or not routing.external or not _is_little(routing, flagged, ONE_READ):
+        return False
+    return len(flagged.inputFiles()) == 1 and not _DIVIDED.search(_optimized(flagged).toString())
 
 
 def wrong_keys(routing: Routing, flagged: Any, names: Iterable[str], wrong: str) -> list[Any]:
@@ -70,12 +86,15 @@ def _owed(routing: Routing, names: Iterable[str]) -> str:
     return " or ".join(routing.owed(list(routing.sinks).index(name)) for name in names) or "false"
 
 
-def _is_little(routing: Routing, flagged: Any) -> bool:
+def _is_little(routing: Routing, flagged: Any, most: int) -> bool:
     """Whether Spark takes it that few bytes are read, of keys whose hashes tell. Spark Connect does not say."""
     if routing.records.schema[routing.key].dataType.simpleString() not in _HASHED:
         return False
-    plan = getattr(flagged, "_jdf", None)
-    return plan is not None and int(plan.queryExecution().optimizedPlan().stats().sizeInBytes()) <= LITTLE
+    return hasattr(flagged, "_jdf") and int(_optimized(flagged).stats().sizeInBytes()) <= most
+
+
+def _optimized(flagged: Any) -> Any:
+    return flagged._jdf.queryExecution().optimizedPlan()
 
 
 def _hashes(routing: Routing, flagged: Any) -> Any:

@@ -77,6 +77,7 @@ class Tally:
         that it was owed: equal numbers of other records have others.
     :param blamed: the sinks whose refusals are their own fault.
     :param missing: per sink, or for the dead letters, the library that it needs and the task's Python lacks.
+    :param held_back: the task has delivered nothing, because it could not look at all keys or they tell nothing apart.
     """
 
     owed: list[int]
@@ -91,6 +92,7 @@ class Tally:
     blamed: list[int] = field(default_factory=list)
     sums: dict[int, list[int]] = field(default_factory=dict)
     missing: dict[int, str] = field(default_factory=dict)
+    held_back: bool = False
 
     @property
     def aside(self) -> Arrival:
@@ -182,6 +184,7 @@ class Tally:
                 "blamed": self.blamed,
                 "sums": list(self.sums.items()),
                 "missing": list(self.missing.items()),
+                "held_back": self.held_back,
             }
         )
 
@@ -235,6 +238,7 @@ def added_up(tallies: Iterable[Tally], sinks: int, reasons: int) -> Tally:
         for sink, sums in each.sums.items():
             total.add_sums(sink, sums)
         total.missing = each.missing | total.missing
+        total.held_back |= each.held_back
         _add_blame(total, each)
     return total
 

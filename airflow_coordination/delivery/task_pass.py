@@ -10,6 +10,8 @@ import secrets
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain, islice
 from typing import Any, Final
 
 from airflow_coordination.delivery.dead_letters import LetterPlace, LetterWriter
@@ -43,6 +45,8 @@ class TaskPass:
     :param columns: the number of a record's columns; those of the conditions are behind them.
     :param variants: the columns that hold JSON text in the place of a value.
     :param sums: the number of columns behind the conditions that are summed up for each block.
+    :param key: the number of the column that identifies a record, where this task is the only one and looks at all
+        keys before it delivers any record; ``None`` where they were looked at.
     :param reasons: the number of reasons for drops.
     :param names: of the sinks.
     :param sinks: in the order of their names; ``None`` for one that is owed, but not written here: a block.
@@ -60,6 +64,7 @@ class TaskPass:
     aside: str | None = None
     sums: int = 0
     variants: frozenset[str] = frozenset()
+    key: int | None = None
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """Yield one row: this attempt's counts."""
@@ -79,7 +84,7 @@ class _Attempt:
         self._dead_letters: LetterWriter | None = None
 
     def run(self, batches: Iterable[Any]) -> Tally:
-        for batch in batches:
+        for batch in batches if self._plan.key is None else self._looked_at(batches, self._plan.key):
             records = batch.select(range(self._plan.columns))
             if self._task.schema is None:
                 self._task = replace(self._task, schema=records.schema)
@@ -88,6 +93,26 @@ class _Attempt:
             self._close(number, writer)
         self._close_dead_letters()
         return self._tally
+
+    def _looked_at(self, batches: Iterable[Any], key: int) -> Iterator[Any]:
+        """Yield the batch that has all records; none where it is not the only one, or its keys cannot tell them apart.
+
+        What a sink has got nobody takes back, so nothing is delivered before all keys were seen.
+        """
+        few = list(islice((batch for batch in batches if batch.num_rows), 2))
+        self._tally.held_back = len(few) > 1 or not all(self._are_apart(batch, key) for batch in few)
+        yield from () if self._tally.held_back else few
+
+    def _are_apart(self, batch: Any, key: int) -> bool:
+        """Return whether no key is null or there twice, among the records that some sink is owed."""
+        import pyarrow.compute as pc
+
+        *before, sinks = self._conditions(batch)
+        owed = reduce(pc.or_, sinks)
+        for holds in chain(*before):
+            owed = pc.and_not(owed, holds)
+        keys = batch.column(key).filter(owed)
+        return keys.null_count == 0 and pc.count_distinct(keys).as_py() == len(keys)
 
     def _take(self, batch: Any, records: Records) -> None:
         """Sort one batch by its conditions, and deliver it."""

@@ -274,7 +274,11 @@ def test_where_all_sources_end_is_said_with_the_sources_that_have_more(acted, as
 
 @pytest.mark.parametrize(
     ("role", "team", "sees"),
-    [("admin", "ours", {"the source's", "all sources'"}), ("viewer", "ours", {"the source's"}), ("viewer", "theirs", set())],
+    [
+        ("admin", "ours", {"the source's", "all sources'"}),
+        ("viewer", "ours", {"the source's"}),
+        ("viewer", "theirs", set()),
+    ],
 )
 def test_what_was_set_is_seen_by_who_sees_the_source_and_that_of_all_by_who_may_edit_all_dags(
     acted, client, token, role, team, sees

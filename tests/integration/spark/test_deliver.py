@@ -46,6 +46,7 @@ from tests.integration.spark.one_partition import FAST, coordinator, run, store
 __all__ = ["coordinator", "run", "store"]
 
 HOUR = timedelta(hours=1)
+BATCH = "spark.sql.execution.arrow.maxRecordsPerBatch"
 
 
 @pytest.fixture
@@ -754,6 +755,75 @@ def test_w5_the_look_at_keys_is_a_job_of_one_stage_where_little_is_read(counting
     assert (done.positive, done.accounting.delivered, done.accounting.unrouted) == (True, {"journal": 9}, 1)
     assert len(found) <= jobs
     assert (found == [1, 1]) is (key == "id")
+
+
+@pytest.fixture
+def one_file(spark, tmp_path):
+    """Write lines of JSON into one file; return the records that are read of it."""
+
+    def one_file(*rows: tuple[object, str]):
+        file = tmp_path / "records.json"
+        file.write_text("".join(f"{json.dumps({'k': key, 'v': value})}\n" for key, value in rows))
+        return spark.read.schema("k bigint, v string").json(str(file))
+
+    return one_file
+
+
+FEW = [(1, "a"), (2, "b"), (3, "c"), (4, "d")]
+
+
+def _as_it_is(records):
+    return records
+
+
+def _divided(records):
+    return records.repartition(2)
+
+
+@pytest.mark.parametrize(
+    ("change", "batch_rows", "dead_letters", "stages"),
+    [
+        (_as_it_is, 10_000, None, [1]),
+        (_as_it_is, 10_000, DeadLetters("dead"), [1]),
+        (_as_it_is, 3, DeadLetters("dead"), [1, 1, 1]),
+        (_divided, 10_000, None, None),
+    ],
+    ids=["in one job", "beside dead letters", "more than one batch", "its author wants two tasks"],
+)
+def test_w5_one_small_file_is_delivered_by_the_job_that_looks_at_its_keys(
+    counting_jobs, one_file, spark, journal, published, change, batch_rows, dead_letters, stages
+):
+    spark.conf.set(BATCH, batch_rows)
+    try:
+        sinks = {"journal": Journal(str(journal), refuses=(4,) if dead_letters else ())}
+        done, found = counting_jobs(change(one_file(*FEW)), sinks, dead_letters=dead_letters)
+    finally:
+        spark.conf.unset(BATCH)
+    assert (done.positive, done.accounting.read, len(written(journal))) == (True, 4, 3 if dead_letters else 4)
+    assert dead_letters is None or [row.key for row in published("dead")] == ["4"]
+    assert found == stages if stages else len(found) > 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "wanted", "problem"),
+    [
+        ([*FEW, (1, "e")], None, "key='k': is 1 in 2 records, so that sinks cannot tell them apart"),
+        ([*FEW, (None, "e")], True, r"key='k': is null in 1 record\(s\), so that"),
+        ([*FEW, (1, "e")], False, None),
+    ],
+)
+def test_w5_keys_of_one_small_file_are_refused_before_anything_is_delivered(
+    deliver, one_file, journal, published, rows, wanted, problem
+):
+    sinks = {"journal": Journal(str(journal))}
+    found = deliver(one_file(*rows), sinks, dead_letters=DeadLetters("dead"), check_keys=wanted)
+    if problem is None:
+        assert found["done"].positive
+        assert len(written(journal)) == len(rows)
+        return
+    with pytest.raises(InvalidInputError, match=problem):
+        raise found["error"]
+    assert written(journal) == []
 
 
 def test_keys_of_what_goes_to_blocks_only_may_be_null(deliver, journal):

@@ -35,6 +35,14 @@ def _seen(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
+        "a task delivers before it has seen all keys",
+        "delivery.task_pass",
+        "        yield from () if self._tally.held_back else few\n",
+        "        yield from chain(few, batches)\n",
+        "S13: of two records with one key the later wins unseen",
+        _pass("a_task_that_looks_at_keys_delivers_nothing_before_it_has_seen_all"),
+    ),
+    Mutant(
         "what a write has seen is believed without its footers",
         "delivery.observing",
         "    if got != first.owed:\n",

@@ -84,9 +84,11 @@ def batch(ids: Sequence[int], *flags: Sequence[bool]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pydict(columns | {f"__deliver_{n}": list(flag) for n, flag in enumerate(flags)})
 
 
-def run(*batches: pa.RecordBatch, sinks, reasons=0, dead_letters=None, aside=None) -> tuple[Accounting, Tally]:
+def run(
+    *batches: pa.RecordBatch, sinks, reasons=0, dead_letters=None, aside=None, key=None
+) -> tuple[Accounting, Tally]:
     names = tuple(f"s{n}" for n in range(len(sinks)))
-    one_pass = TaskPass(sink_task(schema=None), 2, reasons, names, tuple(sinks), dead_letters, aside)
+    one_pass = TaskPass(sink_task(schema=None), 2, reasons, names, tuple(sinks), dead_letters, aside, key=key)
     [row] = one_pass(iter(batches))
     tally = Tally.from_json(row.column("summary")[0].as_py())
     accounting = tally.accounting(names, [f"r{n}" for n in range(reasons)])
@@ -112,6 +114,48 @@ def test_s13_each_record_goes_where_its_conditions_say():
         dropped={"r0": 1},
         sinks={"s0": SinkCounts(3, 3), "s1": SinkCounts(1, 1)},
     )
+
+
+NO = [False] * 3
+ONE = batch([1], [False], [False], [True])
+LOOKED_AT = {
+    "apart": ([batch([1, 2, 3], NO, NO, [True] * 3)], False),
+    "twice": ([batch([1, 2, 1], NO, NO, [True] * 3)], True),
+    "null": ([batch([1, None, 3], NO, NO, [True] * 3)], True),
+    "one of two is dropped": ([batch([1, 2, 1], [True, False, False], NO, [True] * 3)], False),
+    "one of two is set aside": ([batch([1, 2, 1], NO, [True, False, False], [True] * 3)], False),
+    "one of two goes nowhere": ([batch([1, 2, 1], NO, NO, [True, True, False])], False),
+    "more than one batch": ([batch([1, 2, 3], NO, NO, [True] * 3), batch([4], [False], [False], [True])], True),
+    "empty batches beside it": ([ONE.slice(1), ONE, ONE.slice(1)], False),
+    "nothing": ([], False),
+}
+
+
+@pytest.mark.parametrize(("batches", "held_back"), LOOKED_AT.values(), ids=LOOKED_AT)
+def test_s13_a_task_that_looks_at_keys_delivers_nothing_before_it_has_seen_all(tmp_path, batches, held_back):
+    """Of two records with one key the later wins unseen, and nobody takes back what a sink has got."""
+    sink = Collecting()
+    more = {"reasons": 1, "dead_letters": letters(tmp_path), "aside": "bad"}
+    found, tally = run(*batches, sinks=[sink], key=0, **more)
+    assert tally.held_back is held_back
+    assert added_up([tally, Tally([0], [0])], 1, 1).held_back is held_back
+    if held_back:
+        assert (sink.bulks, found, tally.dead_letter_files) == (
+            [],
+            Accounting(sinks={"s0": SinkCounts(0)}, dropped={"r0": 0}),
+            [],
+        )
+    else:
+        assert found.read == sum(each.num_rows for each in batches)
+        assert run(*batches, sinks=[Collecting()], **more)[0] == found, "as without the look"
+
+
+def test_s13_a_key_that_two_sinks_are_owed_in_turn_is_there_twice():
+    """One record for each of two sinks: what they are owed together counts, as where Spark looks."""
+    one, other = Collecting(), Collecting()
+    batches = [batch([1, 1], [True, False], [False, True])]
+    assert run(*batches, sinks=[one, other], key=0)[1].held_back
+    assert (one.bulks, other.bulks) == ([], [])
 
 
 def test_s13_columns_that_are_not_taken_are_asked_about_as_records(tmp_path):
