@@ -223,58 +223,61 @@ def parse_footer(tail: bytes) -> Footer:
 
 
 class Compact:
-    """A reader of Thrift's compact protocol: structs become dictionaries by field number."""
+    """A reader of Thrift's compact protocol: structs become dictionaries by field number.
+
+    A footer has some hundred numbers for each column, most of one byte, so these are read where they stand.
+    """
 
     def __init__(self, data: bytes) -> None:
         self._data, self._at = data, 0
 
     def struct(self) -> dict[int, Any]:
         """Return the struct that begins here."""
-        fields: dict[int, Any] = {}
-        number = 0
-        while header := self._byte():
+        data, fields, number = self._data, dict[int, Any](), 0
+        while header := data[self._at]:
+            self._at += 1
             delta, kind = header >> 4, header & 0x0F
             number = number + delta if delta else self._signed()
             fields[number] = kind == 1 if kind in (1, 2) else self._value(kind)
+        self._at += 1
         return fields
 
     def _value(self, kind: int) -> Any:
-        if kind in (1, 2, 3):
-            return self._byte()
         if kind in (4, 5, 6):
             return self._signed()
-        if kind == 7:
-            return self._bytes(8)
         if kind == 8:
             return self._bytes(self._unsigned())
-        if kind in (9, 10):
-            return self._list()
         if kind == 12:
             return self.struct()
+        if kind in (9, 10):
+            return self._list()
+        if kind in (1, 2, 3):
+            return self._bytes(1)[0]
+        if kind == 7:
+            return self._bytes(8)
         raise KeyError(f"type {kind}")
 
     def _list(self) -> list[Any]:
-        header = self._byte()
+        header = self._bytes(1)[0]
         size = header >> 4
         length = self._unsigned() if size == 15 else size
         return [self._value(header & 0x0F) for _ in range(length)]
-
-    def _byte(self) -> int:
-        self._at += 1
-        return self._data[self._at - 1]
 
     def _bytes(self, length: int) -> bytes:
         self._at += length
         return self._data[self._at - length : self._at]
 
     def _unsigned(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
+        data, at = self._data, self._at
+        byte = data[at]
+        value, shift = byte & 0x7F, 7
+        while byte > 0x7F:
+            at += 1
+            byte = data[at]
             value |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                return value
             shift += 7
+        self._at = at + 1
+        return value
 
     def _signed(self) -> int:
         value = self._unsigned()
