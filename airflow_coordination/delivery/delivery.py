@@ -202,8 +202,6 @@ class Delivery:
         try:
             return self._pass_with_dead_letters(flagged.coalesce(1), key)
         except _HeldBackError:
-            self.lease.take_back(self._opened)
-            self._opened.clear()
             return None
 
     def _differing(self, flagged: Any, tally: Tally) -> Iterator[str]:

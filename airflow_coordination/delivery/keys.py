@@ -8,7 +8,6 @@ each key.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -22,8 +21,10 @@ LITTLE: Final = 64 * 1024**2
 """Bytes that a plan reads, as Spark takes it, up to which hashes are brought: 8 bytes of each record."""
 ONE_READ: Final = 1024**2
 """Bytes of one file up to which a single task looks at all keys before it delivers any record."""
-_DIVIDED: Final = re.compile("Repartition|Rebalance")
-"""What a plan says where its author wants more than one task, however little there is."""
+_ROW_BY_ROW: Final = frozenset({"Filter", "Project"})
+"""Steps of a plan that one task does no later than several: no shuffle that divides the work, and no Python."""
+_OF_FILES: Final = "LogicalRelation"
+"""What a plan calls the step that reads files."""
 _HASHED: Final = ("string", "tinyint", "smallint", "int", "bigint", "date", "timestamp", "timestamp_ntz")
 """Types of which equal keys have equal hashes. With a collation or as floats they may not."""
 _IN_A_PARTITION: Final = (1 << 33) - 1
@@ -42,7 +43,8 @@ def check_keys(routing: Routing, flagged: Any, wanted: bool | None) -> None:
     """
     if wanted is False or not routing.external:
         return
-    hashes = _hashes(routing, flagged) if _is_little(routing, flagged, LITTLE) else None
+    is_little = _tells_by_hash(routing, flagged) and _bytes_of(_optimized(flagged)) <= LITTLE
+    hashes = _hashes(routing, flagged) if is_little else None
     if hashes is not None and len(hashes) <= MOST_KEYS:
         if not _are_apart(hashes):
             _check(routing, flagged)
@@ -55,9 +57,12 @@ def are_looked_at_in_the_pass(routing: Routing, flagged: Any, wanted: bool | Non
 
     Blocks are written before by jobs of their own, so beside these keys are looked at by :func:`check_keys`.
     """
-    if wanted is False or routing.blocks or not routing.external or not _is_little(routing, flagged, ONE_READ):
+    if wanted is False or routing.blocks or not routing.external or not _tells_by_hash(routing, flagged):
         return False
-    return len(flagged.inputFiles()) == 1 and not _DIVIDED.search(_optimized(flagged).toString())
+    read = _optimized(flagged)
+    while read.nodeName() in _ROW_BY_ROW:
+        read = read.children().head()
+    return _bytes_of(read) <= ONE_READ and len(flagged._jdf.inputFiles()) == 1 and read.nodeName() == _OF_FILES
 
 
 def wrong_keys(routing: Routing, flagged: Any, names: Iterable[str], wrong: str) -> list[Any]:
@@ -86,15 +91,18 @@ def _owed(routing: Routing, names: Iterable[str]) -> str:
     return " or ".join(routing.owed(list(routing.sinks).index(name)) for name in names) or "false"
 
 
-def _is_little(routing: Routing, flagged: Any, most: int) -> bool:
-    """Whether Spark takes it that few bytes are read, of keys whose hashes tell. Spark Connect does not say."""
-    if routing.records.schema[routing.key].dataType.simpleString() not in _HASHED:
-        return False
-    return hasattr(flagged, "_jdf") and int(_optimized(flagged).stats().sizeInBytes()) <= most
+def _tells_by_hash(routing: Routing, flagged: Any) -> bool:
+    """Whether equal keys have equal hashes, and Spark says what it is about to do. Spark Connect does not."""
+    return routing.records.schema[routing.key].dataType.simpleString() in _HASHED and hasattr(flagged, "_jdf")
 
 
 def _optimized(flagged: Any) -> Any:
     return flagged._jdf.queryExecution().optimizedPlan()
+
+
+def _bytes_of(plan: Any) -> int:
+    """Return how many bytes Spark takes it that a step of its plan gives."""
+    return int(plan.stats().sizeInBytes().toString())
 
 
 def _hashes(routing: Routing, flagged: Any) -> Any:

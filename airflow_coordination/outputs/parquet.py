@@ -218,7 +218,7 @@ def parse_footer(tail: bytes) -> Footer:
         return Footer(int(fields[_ROWS]), text)
     except NotReadableError as error:
         raise FooterError(str(error)) from error
-    except (IndexError, KeyError, UnicodeDecodeError) as error:
+    except (IndexError, KeyError, RecursionError, UnicodeDecodeError) as error:
         raise FooterError(f"has a footer that cannot be read ({error!r})") from error
 
 
@@ -233,7 +233,8 @@ class Compact:
 
     def struct(self) -> dict[int, Any]:
         """Return the struct that begins here."""
-        data, fields, number = self._data, dict[int, Any](), 0
+        fields: dict[int, Any] = {}
+        data, number = self._data, 0
         while header := data[self._at]:
             self._at += 1
             delta, kind = header >> 4, header & 0x0F
@@ -265,6 +266,8 @@ class Compact:
 
     def _bytes(self, length: int) -> bytes:
         self._at += length
+        if self._at > len(self._data):
+            raise IndexError(f"{length} bytes behind the end")
         return self._data[self._at - length : self._at]
 
     def _unsigned(self) -> int:

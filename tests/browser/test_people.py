@@ -242,7 +242,9 @@ def test_what_serves_all_sources_leads_on_and_old_settings_press_no_lanes(
 def test_who_may_only_look_sees_what_was_set_of_a_source_and_nothing_of_what_serves_all(
     page: Page, address: str, ruled: SourceCoordinator
 ) -> None:
-    set_config(ruled, {"maxSegmentsToMove": 9}, "the editor of all", "slow")
+    beside = SourceCoordinator(ruled.store, "beside", "somebody", "glade")
+    beside.supplying.register_dag("flights_dag")
+    set_config(beside, {"maxSegmentsToMove": 9}, "the editor of all", "slow")
     lines = page.get_by_role("region", name="Settings and rules, in lines")
     page.goto(f"{address}/plugin/partitions?store=coordination_default&source={ruled.source}%7CPARTITION&view=audit")
     expect(lines.locator("tbody tr")).to_have_count(2)

@@ -253,9 +253,12 @@ def test_no_list_partition_or_audit_of_another_route_shows_them(client, led, tok
     may = edits_all(role, teams, auth_manager)
     led.run_now("HistoricalManagementDuties", "a-secret-person", "w")
     of_duties = {"source": "~duties|PARTITION", "key": "group|HistoricalManagementDuties"}
+    set_config(led.duties, {"maxSegmentsToMove": 9}, "a-secret-editor", "w")
     told = [ask(client, route, token(role, teams), **of_duties) for route in ROUTES if route not in SERVING_ALL]
+    settings = next(route for route in ROUTES if route[1] == "/api/v1/documents")
+    told.append(ask(client, (*settings[:2], ["store"], ""), token(role, teams)))
     text = " ".join(answer.text for answer in told if not answer.headers["content-type"].startswith("text/"))
-    for secret in ("~duties", "a-secret-dag", "a-secret-person"):
+    for secret in ("~duties", "a-secret-dag", "a-secret-person", "a-secret-editor"):
         assert (secret in text) is may
     [overview] = [answer for answer in told if "stores" in answer.text]
     assert overview.json()["duties"] is may

@@ -35,6 +35,14 @@ def _seen(test: str) -> Tested:
 
 MUTANTS = (
     Mutant(
+        "a task looks at the number of batches only",
+        "delivery.task_pass",
+        " or not all(self._are_apart(batch, key) for batch in few)",
+        "",
+        "S13: of two records with one key the later wins unseen",
+        _pass("a_task_that_looks_at_keys_delivers_nothing_before_it_has_seen_all"),
+    ),
+    Mutant(
         "a task delivers before it has seen all keys",
         "delivery.task_pass",
         "        yield from () if self._tally.held_back else few\n",

@@ -12,6 +12,7 @@ const { useMemo, useRef } = globalThis.React;
 const { Box, HStack, Stack, Text } = globalThis.ChakraUI;
 
 export const DEEDS = 30_000; // milliseconds between two looks at what people did
+const SETTINGS = 4 * DEEDS; // and at what was set, which takes more reading and changes less often
 const TOLD = 50; // of them on their own page, each with what became of it
 const SHOWN = 5; // of them on a page that is about something else
 const HOUR = 3_600_000; // milliseconds: lanes are as long at least
@@ -39,7 +40,7 @@ export function Deeds({ place, go }) {
 /** The same with what was set, which is asked for beside it. */
 function WithSettings({ of, ...all }) {
   const { here: { store, source }, narrowed: { by, has }, since } = all;
-  const live = useLive("documents", { store, source, ...(of.document ? of : { by, has, since }) }, () => DEEDS);
+  const live = useLive("documents", { store, source, ...(of.document ? of : { by, has, since }) }, () => SETTINGS);
   return h(Lines, { ...all, changes: live.data?.changes ?? [] }, live.error && h(Problem, { login: live.error.login }, live.error.message),
     live.data && h(Settings, { page: live.data, here: all.here, narrowed: all.narrowed, now: live.now ?? all.now }));
 }

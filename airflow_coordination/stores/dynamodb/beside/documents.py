@@ -34,6 +34,8 @@ from airflow_coordination.stores.dynamodb.requests import Refusal, Table, side_b
 from airflow_coordination.values.times import from_micros, to_micros
 
 _STORED: Final = {field.name: field.stored for field in DOCUMENT_FIELDS}
+_SOME: Final = 16
+"""So many are asked for before one that cannot be read ends it."""
 _SAID: Final = ("name", "version", "content", "author", "comment", "op")
 
 
@@ -74,8 +76,9 @@ def document_history(table: Table, source: str, name: str, before: int | None, l
 def documents(table: Table, source: str, limit: int | None) -> list[Document]:
     """Return the newest version of each document, by name: a request for each, some at a time, whatever is kept."""
     call = Call("read the documents", source, writes=False)
-    names = islice(_names(table, call, source, limit), limit)
-    found = side_by_side([partial(document, table, source, name) for name in names])
+    names, found = islice(_names(table, call, source, limit), limit), list[Document | None]()
+    while some := [partial(document, table, source, name) for name in islice(names, _SOME)]:
+        found += side_by_side(some)
     return [each for each in found if each is not None]
 
 
