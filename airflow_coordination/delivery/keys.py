@@ -102,7 +102,7 @@ def _optimized(flagged: Any) -> Any:
 
 def _bytes_of(plan: Any) -> int:
     """Return how many bytes Spark takes it that a step of its plan gives."""
-    return int(plan.stats().sizeInBytes().toString())
+    return int(plan.stats().sizeInBytes())
 
 
 def _hashes(routing: Routing, flagged: Any) -> Any:

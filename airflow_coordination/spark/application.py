@@ -201,7 +201,7 @@ class _Driver:
         heard = []
         try:
             for ended in endings:
-                heard.append(ended)
+                heard.append(ended.alone())
                 self._tell_metrics()
         finally:
             self._report.close()
