@@ -112,7 +112,7 @@ class _Attempt:
         for holds in chain(*before):
             owed = pc.and_not(owed, holds)
         keys = batch.column(key).filter(owed)
-        return keys.null_count == 0 and pc.count_distinct(keys).as_py() == len(keys)
+        return bool(keys.null_count == 0 and pc.count_distinct(keys).as_py() == len(keys))
 
     def _take(self, batch: Any, records: Records) -> None:
         """Sort one batch by its conditions, and deliver it."""
