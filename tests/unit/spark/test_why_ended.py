@@ -8,8 +8,10 @@ import pytest
 from airflow_coordination.leases import PartitionIdentifier, SourceCoordinator
 from airflow_coordination.spark import draining
 from airflow_coordination.spark.draining import run_to_the_end
+from airflow_coordination.spark.tenure import Ended
 from airflow_coordination.spark.why_ended import Why
 from airflow_coordination.stores import open_store
+from airflow_coordination.values.status import Outcome
 
 
 @pytest.fixture(autouse=True)
@@ -33,14 +35,14 @@ class Course:
         self.looks += 1
         while self.looks > self.blind and (lease := self.coordinator.get_next_partition()) is not None:
             self.coordinator.complete(lease)
-            yield lease.key
+            yield Ended(key=lease.key, outcome=Outcome.COMPLETED)
 
 
 def test_d14_what_one_look_does_not_find_the_next_one_does(flights):
     flights.create_partitions(["a", "b"])
     course = Course(flights, blind=2)
     endings, why, left = run_to_the_end(course, flights)
-    assert (endings, why, left.completed, course.looks) == (["a", "b"], Why.NOTHING, 2, 3)
+    assert ([each.key for each in endings], why, left.completed, course.looks) == (["a", "b"], Why.NOTHING, 2, 3)
 
 
 def test_d14_what_is_never_found_is_said_and_ends(flights, caplog):
