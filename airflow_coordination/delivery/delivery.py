@@ -23,7 +23,7 @@ from airflow_coordination.delivery.counting import (
     unabsorbed,
 )
 from airflow_coordination.delivery.dead_letters import DataPrepperDeadLetters, DeadLetterFiles, LetterPlace
-from airflow_coordination.delivery.keys import are_looked_at_in_the_pass, check_keys, wrong_keys
+from airflow_coordination.delivery.keys import check_keys, for_one_task, wrong_keys
 from airflow_coordination.delivery.observing import (
     RECORDS,
     Written,
@@ -195,12 +195,11 @@ class Delivery:
 
     def _in_one_task(self) -> Tally | None:
         """Deliver what is in one small file in one task, which looks at the keys first; ``None`` if nothing was."""
-        flagged = self.routing.flagged()
-        if not are_looked_at_in_the_pass(self.routing, flagged, self.check_keys):
+        flagged = for_one_task(self.routing, self.check_keys)
+        if flagged is None:
             return None
-        key = self.routing.records.columns.index(self.routing.key)
         try:
-            return self._pass_with_dead_letters(flagged.coalesce(1), key)
+            return self._pass_with_dead_letters(flagged, self.routing.records.columns.index(self.routing.key))
         except _HeldBackError:
             return None
 

@@ -43,7 +43,7 @@ def check_keys(routing: Routing, flagged: Any, wanted: bool | None) -> None:
     """
     if wanted is False or not routing.external:
         return
-    is_little = _tells_by_hash(routing, flagged) and _bytes_of(_optimized(flagged)) <= LITTLE
+    is_little = _tells_by_hash(routing) and _bytes_of(_optimized(flagged)) <= LITTLE
     hashes = _hashes(routing, flagged) if is_little else None
     if hashes is not None and len(hashes) <= MOST_KEYS:
         if not _are_apart(hashes):
@@ -52,17 +52,22 @@ def check_keys(routing: Routing, flagged: Any, wanted: bool | None) -> None:
         _check(routing, flagged)
 
 
-def are_looked_at_in_the_pass(routing: Routing, flagged: Any, wanted: bool | None) -> bool:
-    """Return whether the task that delivers can look at all keys first: everything is in one small file.
+def for_one_task(routing: Routing, wanted: bool | None) -> Any | None:
+    """Return the records beside their conditions where everything is in one small file, for the one task that looks.
 
-    Blocks are written before by jobs of their own, so beside these keys are looked at by :func:`check_keys`.
+    Blocks are written before by jobs of their own, so beside these keys are looked at by :func:`check_keys`. Where that
+    is known beforehand Spark is asked nothing.
+
+    :param wanted: as for :func:`check_keys`.
     """
-    if wanted is False or routing.blocks or not routing.external or not _tells_by_hash(routing, flagged):
-        return False
+    if wanted is False or routing.blocks or not routing.external or not _tells_by_hash(routing):
+        return None
+    flagged = routing.flagged()
     read = _optimized(flagged)
     while read.nodeName() in _ROW_BY_ROW:
         read = read.children().head()
-    return _bytes_of(read) <= ONE_READ and len(flagged._jdf.inputFiles()) == 1 and read.nodeName() == _OF_FILES
+    small = read.nodeName() == _OF_FILES and _bytes_of(read) <= ONE_READ and len(flagged._jdf.inputFiles()) == 1
+    return flagged.coalesce(1) if small else None
 
 
 def wrong_keys(routing: Routing, flagged: Any, names: Iterable[str], wrong: str) -> list[Any]:
@@ -91,9 +96,10 @@ def _owed(routing: Routing, names: Iterable[str]) -> str:
     return " or ".join(routing.owed(list(routing.sinks).index(name)) for name in names) or "false"
 
 
-def _tells_by_hash(routing: Routing, flagged: Any) -> bool:
+def _tells_by_hash(routing: Routing) -> bool:
     """Whether equal keys have equal hashes, and Spark says what it is about to do. Spark Connect does not."""
-    return routing.records.schema[routing.key].dataType.simpleString() in _HASHED and hasattr(flagged, "_jdf")
+    records = routing.records
+    return records.schema[routing.key].dataType.simpleString() in _HASHED and hasattr(records, "_jdf")
 
 
 def _optimized(flagged: Any) -> Any:
