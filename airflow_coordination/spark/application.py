@@ -201,7 +201,7 @@ class _Driver:
         heard = []
         try:
             for ended in endings:
-                heard.append(ended.alone())
+                heard.append(ended)
                 self._tell_metrics()
         finally:
             self._report.close()

@@ -237,7 +237,7 @@ def run_to_the_end(course: Course, coordinator: SourceCoordinator) -> tuple[list
     endings: list[Ended] = []
     in_vain = 0
     while True:
-        begun = [ended.alone() for ended in course.run()]
+        begun = list(course.run())
         endings += begun
         if course.why is not Why.NOTHING:
             log.info("Source %s: this drain ends because %s", shown(coordinator.source), course.why)

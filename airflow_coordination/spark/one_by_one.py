@@ -69,7 +69,7 @@ class OneByOne:
                 endings: list[Ended] = []
                 for ended in self._worked(lease):
                     endings.append(ended)
-                    yield ended
+                    yield ended.alone()
                 lease = self._after(endings)
             if self.stopped is not None:
                 self.why = Why.STOPPED

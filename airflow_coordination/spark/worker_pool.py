@@ -358,7 +358,7 @@ class WorkerPool:
             set_aside(following, self._driver.coordinator)
             self._budget.give_back()
             following = None
-        self._news.put(_News(place, ended, over=following is None))
+        self._news.put(_News(place, ended.alone(), over=following is None))
         return following
 
     def _call(self, spark: Any, lease: PartitionLease) -> Any:

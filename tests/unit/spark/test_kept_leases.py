@@ -8,7 +8,8 @@ import pytest
 
 from airflow_coordination import Complete, SourceCoordinator, open_store
 from airflow_coordination.spark import application, drain, draining
-from airflow_coordination.spark.tenure import Ended
+from airflow_coordination.spark.one_by_one import OneByOne
+from airflow_coordination.spark.tenure import DriverContext, Ended
 from airflow_coordination.values.status import Outcome
 
 PARTITIONS = 12
@@ -38,10 +39,8 @@ def test_w10_a_driver_of_a_task_keeps_none_either(flights) -> None:
     driver = SimpleNamespace(
         _report=SimpleNamespace(close=lambda: told.append("closed")), _tell_metrics=lambda: told.append("metrics")
     )
-    endings = [
-        Ended(key="00", outcome=Outcome.COMPLETED, following=flights.get_next_partition()),
-        Ended(key="01", outcome=Outcome.FAILED, message="no"),
-    ]
-    heard = application._Driver._heard(driver, endings)
-    assert heard == [Ended(key="00", outcome=Outcome.COMPLETED), endings[1]]
-    assert told == ["metrics", "metrics", "closed", "metrics"]
+    context = DriverContext(spark=None, coordinator=flights, output_root=None)
+    course = OneByOne(lambda spark, lease: Complete(), context, flights.get_next_partition, None)
+    heard = application._Driver._heard(driver, course.run())
+    assert [(each.outcome, each.following) for each in heard] == [(Outcome.COMPLETED, None)] * PARTITIONS
+    assert told == [*["metrics"] * PARTITIONS, "closed", "metrics"]
