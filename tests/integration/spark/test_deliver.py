@@ -372,10 +372,10 @@ def test_s13_what_lost_attempts_wrote_is_no_dead_letter(deliver, published, jour
 
     real = Delivery._pass
 
-    def with_a_zombie(self, flagged, dead_letters):
+    def with_a_zombie(self, flagged, dead_letters, *more):
         Path(dead_letters.directory).mkdir(parents=True)
         (Path(dead_letters.directory) / "part-zombie.json").write_text('{"key":"99"}\n')
-        return real(self, flagged, dead_letters)
+        return real(self, flagged, dead_letters, *more)
 
     monkeypatch.setattr(Delivery, "_pass", with_a_zombie)
     deliver(ROWS, {"search": Journal(str(journal), refuses=(4,))}, dead_letters=DeadLetters("dead"))
