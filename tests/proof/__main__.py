@@ -84,7 +84,7 @@ def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
 
 
 def _is_broken(ledger: Ledger) -> bool:
-    simulated = (line["broken"] for store in parts.STORES["simulation"] for line in ledger.lines(f"simulation {store}"))
+    simulated = (ledger.simulated.tally(store).broken for store in parts.STORES["simulation"])
     real = (
         line["violations"]
         for kind in ("processes", "merging", "branching", "duties")

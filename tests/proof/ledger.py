@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from tests.proof.simulated import KEPT, Simulated
+
 Line = dict[str, Any]
 
 
@@ -17,10 +19,12 @@ class Ledger:
     """A file of lines.
 
     :param path: of the file; made with its first line.
+    :param simulated: of what was simulated, which all machines add to.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, simulated: Path = KEPT) -> None:
         self._path = path
+        self.simulated = Simulated(simulated)
         self.code = _commit()
 
     def add(self, part: str, figures: Line) -> None:

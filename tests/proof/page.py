@@ -15,6 +15,7 @@ from tests.mutants.plain.sources import MODULES
 from tests.processes.report import PER_HUNDRED_FAULTS, PER_THOUSAND_OPERATIONS
 from tests.proof.ledger import Ledger, Line
 from tests.proof.parts import STORES
+from tests.simulation.batch import Tally
 from tests.simulation.faults import Fault
 
 PAGE: Final = Path("docs/reliability.md")
@@ -40,9 +41,9 @@ Local by random requests (`tests/integration/engines/test_simulated_engine.py`).
 On the way, seeds 3490, 25465, 59677, 63436, 66577, 79177 and 180983 were reported in memory, and each time the
 checker was at fault: it did not know of a message that the rules allow to come so late, or twice. It knows now (a
 test for each way is in `tests/unit/testing/test_history_check.py` or `tests/unit/stores/test_in_memory_history.py`),
-and the seeds were run again. The table is of the commit that was simulated last; `python -m tests.proof --only
-simulation:in_memory` goes on with it; until 2026-11-26 others made 101,367,400 operations under 11,661,255 faults,
-without a violation.
+and the seeds were run again. `python -m tests.proof --only simulation:in_memory` goes on with the next seed, on
+whichever commit and machine, for as long as the files that a run loads are the same; the table names them by a digest,
+`python -m tests.simulation.loaded in_memory` prints that of today.
 """
 
 _PER_OPERATIONS, _PER_FAULTS = (
@@ -181,34 +182,27 @@ def _sum(lines: Iterable[Line], field: str) -> int:
     return sum(line[field] for line in lines)
 
 
-def _simulation(ledger: Ledger, before: str) -> Iterable[str]:
-    """Yield the figures of the commit that was simulated last; those on the page where this ledger has none."""
+def _simulation(ledger: Ledger, _before: str) -> Iterable[str]:
     yield SIMULATED
-    found = {store: list(ledger.lines(f"simulation {store}")) for store in STORES["simulation"]}
-    every = sorted((line for lines in found.values() for line in lines), key=lambda line: str(line["at"]))
-    if not every:
-        yield before.partition(SIMULATED)[2].partition("\n## ")[0] or "\nNot run yet.\n"
-        return
-    newest = every[-1]
-    yield f"\nOn commit `{newest['code']}` ({newest['at'][:10]}):\n"
-    yield from _simulated({store: [line for line in found[store] if line["code"] == newest["code"]] for store in found})
-
-
-def _simulated(found: Mapping[str, list[Line]]) -> Iterable[str]:
-    every = [line for lines in found.values() for line in lines]
-    rows = [_simulated_row(store, lines) for store, lines in {**found, "together": every}.items()]
-    yield _table(("store", "seeds", "operations", "faults", "violations"), *rows)
-    told: Counter[str] = Counter()
-    for line in every:
-        told.update({name: count for name, count in line["told"].items() if ":" not in name})
+    kept = ledger.simulated
+    found = {store: kept.tally(store) for store in STORES["simulation"]}
+    together = sum(found.values(), start=Tally("together", 0))
+    heads = ("store", "seeds", "operations", "faults", "violations", "commit", "files")
+    marks = {store: (made, f"`{kept.files(store)}`") for store, made in kept.codes.items()}
+    named = {**found, "together": together}
+    yield _table(heads, *((*_simulated_row(tally), *marks.get(name, ("", ""))) for name, tally in named.items()))
+    before = ", ".join(f"{kept.earlier[name]:,} {name}" for name in ("operations", "faults", "violations"))
+    yield f"\nBefore, on files that are others by now: {before}.\n"
+    told = Counter({name: count for name, count in together.told.items() if ":" not in name})
     yield f"\nWhat callers were told: {', '.join(f'{name} {count:,}' for name, count in told.most_common())}.\n"
-    named = [(Fault[name].value, f"{count:,}") for name, count in _faults(every).most_common()]
-    yield _table(("fault", "times"), *named)
+    yield _table(
+        ("fault", "times"), *((Fault[name].value, f"{count:,}") for name, count in together.faults.most_common())
+    )
 
 
-def _simulated_row(store: str, lines: list[Line]) -> tuple[object, ...]:
-    figures = (_sum(lines, "seeds"), _sum(lines, "operations"), _faults(lines).total())
-    return (store, *(f"{figure:,}" for figure in figures), sum(len(line["broken"]) for line in lines))
+def _simulated_row(tally: Tally) -> tuple[object, ...]:
+    figures = (tally.seeds, tally.operations, tally.faults.total())
+    return (tally.store, *(f"{figure:,}" for figure in figures), len(tally.broken))
 
 
 def _real(ledger: Ledger) -> Iterable[str]:
@@ -356,15 +350,16 @@ def _plain_row(module: str, lines: list[Line], before: str) -> tuple[object, ...
 
 
 def _versions(ledger: Ledger) -> Iterable[str]:
-    parts = [f"{kind} {store}" for kind, stores in STORES.items() for store in stores]
+    parts = [f"{kind} {store}" for kind, stores in STORES.items() if kind != "simulation" for store in stores]
     lines = [line for part in parts for line in ledger.lines(part)]
     codes: dict[str, list[str]] = {}
     for line in lines:
         codes.setdefault(line["code"], []).append(line["at"][:10])
-    made = ", ".join(f"`{code}` ({min(days)})" for code, days in codes.items())
+    made = (f"`{code}` ({min(days)})" for code, days in codes.items())
     pythons = " and ".join(sorted({line["python"] for line in lines}))
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    yield f"\n## Versions\n\nMade on the commits {made}. "
+    commits = ", ".join(dict.fromkeys([*ledger.simulated.codes.values(), *made]))
+    yield f"\n## Versions\n\nMade on the commits {commits}. "
     yield f"Python {pythons}, SQLite {sqlite3.sqlite_version}, {libraries}.\n"
 
 

@@ -35,18 +35,18 @@ Say = Callable[[str], object]
 
 
 def simulation(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
-    """Simulate seeds that were not run yet."""
-    first = max((line["first"] + line["seeds"] for line in ledger.lines(f"simulation {store}")), default=0)
+    """Simulate seeds that were not run yet on the files of today."""
+    first = ledger.simulated.begin(store)
     begun = noted = time.monotonic()
     unnoted, operations = Tally(store, first), 0
     for found in run(store, first, sys.maxsize, seconds, JOBS):
         unnoted, operations = unnoted + found, operations + found.operations
         if time.monotonic() - noted > NOTE_EVERY:
-            ledger.add(f"simulation {store}", vars(unnoted))
+            ledger.simulated.add(unnoted, ledger.code)
             noted, unnoted = time.monotonic(), Tally(store, unnoted.first + unnoted.seeds)
             say(f"{operations:,} operations, {operations / (noted - begun):,.0f} a second")
     if unnoted.seeds:
-        ledger.add(f"simulation {store}", vars(unnoted))
+        ledger.simulated.add(unnoted, ledger.code)
 
 
 def processes(store: str, seconds: float, ledger: Ledger, say: Say) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import argparse
 import logging
 import sys
-from pathlib import Path
 
 from rich.progress import Progress
 
-from tests.simulation.batch import Tally, next_seed, run
+from tests.simulation.batch import Tally, run
 from tests.simulation.cuts import WHOLE, Cut, shrink
 from tests.simulation.run import run_phases, violations
 from tests.simulation.setup import Setup
@@ -32,7 +31,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--operations", type=int, default=100_000, help="how many calls to make")
     parser.add_argument("--minutes", type=float, default=60.0, help="begin no seed later than this")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
-    parser.add_argument("--results", type=Path, help="append tallies to this file, and go on where it ends")
     return parser.parse_args()
 
 
@@ -51,16 +49,12 @@ def _show(given: argparse.Namespace) -> int:
 
 
 def _many(given: argparse.Namespace) -> int:
-    first = next_seed(given.results, given.store) if given.results else 0
-    whole = Tally(given.store, first)
+    whole = Tally(given.store, 0)
     with Progress(transient=True) as bar:
         task = bar.add_task(f"simulating {given.store}", total=given.operations)
-        for found in run(given.store, first, given.operations, given.minutes * 60, given.jobs):
+        for found in run(given.store, 0, given.operations, given.minutes * 60, given.jobs):
             whole += found
             bar.update(task, completed=whole.operations)
-            if given.results:
-                with given.results.open("a") as file:
-                    file.write(f"{found.line()}\n")
     print(f"{whole.operations:,} operations, {whole.faults.total():,} faults, {whole.seeds:,} seeds on {whole.store}")
     for seed, violation in whole.broken[:3]:
         print(f"seed {seed} breaks {violation}\nSee it: {replay(given.store, seed)}")

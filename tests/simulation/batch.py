@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gc
-import json
 import logging
 import multiprocessing
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 from tests.simulation.run import Report, simulate
@@ -73,17 +71,6 @@ class Tally:
             self.seconds + other.seconds,
         )
 
-    def line(self) -> str:
-        """Return it as a line of JSON."""
-        return json.dumps(vars(self), sort_keys=True)
-
-    @classmethod
-    def of_line(cls, line: str) -> Tally:
-        """Return what :meth:`line` wrote."""
-        fields = json.loads(line)
-        fields["told"], fields["faults"] = Counter(fields["told"]), Counter(fields["faults"])
-        return cls(**fields)
-
 
 def tally(store: str, seeds: range) -> Tally:
     """Run some seeds in this process."""
@@ -130,14 +117,3 @@ def _collect_rarely() -> None:
     """Look for cycles once in 50,000 new objects, and never among what is loaded: that was a fifth of a run's CPU."""
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
-
-
-def next_seed(path: Path, store: str) -> int:
-    """Return the first seed that a file of tallies does not have yet."""
-    return max((found.first + found.seeds for found in read(path) if found.store == store), default=0)
-
-
-def read(path: Path) -> Iterable[Tally]:
-    """Yield the tallies of a file; a line that was cut off is left out."""
-    if path.exists():
-        yield from (Tally.of_line(line) for line in path.read_text().split("\n")[:-1])

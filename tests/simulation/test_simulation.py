@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from airflow_coordination.stores.dynamodb import requests
 from airflow_coordination.testing.history import Kind
-from tests.proof import page
-from tests.proof.ledger import Ledger
 from tests.share import SHARE
 from tests.simulation.__main__ import replay
 from tests.simulation.batch import Tally, run
@@ -90,23 +86,3 @@ def test_a_cut_leaves_out_what_it_names() -> None:
     assert not {Fault.LOST, Fault.LATE} & setup.weather.counts.keys()
     assert not {"worker0.1", "person.1"} & {made.process for made in setup.log.operations}
     setup.clear()
-
-
-def test_the_page_is_told_of_the_commit_that_was_simulated_last_and_keeps_what_it_knew(tmp_path: Path) -> None:
-    ledger, file = Ledger(tmp_path / "ledger.jsonl"), tmp_path / "reliability.md"
-    file.write_text("# Reliability\n\n## On real processes\n\nsaid\n")
-    ledger.code = "earlier"
-    ledger.add("simulation in_memory", vars(Tally("in_memory", 0, seeds=20, operations=7_000)))
-    ledger.code = "today"
-    for first in (20, 40):
-        found = Tally("in_memory", first, 20, 8_000, Counter(ok=5_000), Counter({"LOST": 900}), [(21, "S1")])
-        ledger.add("simulation in_memory", vars(found))
-    page.renew("simulation", ledger, file)
-    written = file.read_text()
-    assert "\nOn commit `today` (" in written
-    assert "| in_memory | 40 | 16,000 | 1,800 | 2 |" in written
-    assert "earlier`" not in written
-    page.renew("simulation", Ledger(tmp_path / "another machine's"), file)
-    assert file.read_text() == written
-    assert written.startswith("# Reliability\n\n## In virtual time\n")
-    assert written.endswith("\n## On real processes\n\nsaid\n")

@@ -1,0 +1,82 @@
+"""What was simulated adds up over sessions, for as long as a run loads the same files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.proof import page
+from tests.proof.ledger import Ledger
+from tests.proof.simulated import KEPT, Simulated
+from tests.simulation.batch import Tally
+from tests.simulation.loaded import ROOT, digest
+from tests.simulation.stores import STORES
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    return tmp_path / "simulated.json"
+
+
+def some(first: int, broken: tuple[tuple[int, str], ...] = ()) -> Tally:
+    return Tally("in_memory", first, 20, 8_000, Counter({"ok": 5_000}), Counter({"LOST": 900}), list(broken))
+
+
+def test_a_session_goes_on_where_the_last_one_ended(kept: Path) -> None:
+    for first in (0, 20):
+        session = Simulated(kept, lambda _: "abc")
+        assert session.begin("in_memory") == first
+        session.add(some(first), "today")
+    found = Simulated(kept).tally("in_memory")
+    assert (found.seeds, found.operations, found.told, found.faults) == (40, 16_000, {"ok": 10_000}, {"LOST": 1_800})
+    assert Simulated(kept).files("in_memory") == "abc"
+
+
+def test_other_files_begin_anew_and_what_was_done_before_stays_a_sum(kept: Path) -> None:
+    session = Simulated(kept, lambda _: "abc")
+    session.begin("in_memory")
+    session.add(some(0, ((7, "S1"),)), "yesterday")
+    session = Simulated(kept, lambda _: "def")
+    assert session.begin("in_memory") == 0
+    session.add(some(0), "today")
+    found = Simulated(kept)
+    assert found.earlier == {"operations": 8_000, "faults": 900, "violations": 1}
+    assert (found.tally("in_memory").operations, found.tally("in_memory").broken) == (8_000, [])
+
+
+def test_the_page_says_of_which_files_and_what_was_before(tmp_path: Path, kept: Path) -> None:
+    file = tmp_path / "reliability.md"
+    file.write_text("# Reliability\n\n## On real processes\n\nsaid\n")
+    session = Simulated(kept, lambda _: "abc")
+    session.begin("in_memory")
+    session.add(some(0, ((7, "S1"),)), "today")
+    page.renew("simulation", Ledger(tmp_path / "ledger.jsonl", kept), file)
+    written = file.read_text()
+    assert "| in_memory | 20 | 8,000 | 900 | 1 | `today` (" in written
+    assert ") | `abc` |\n" in written
+    assert "\nBefore, on files that are others by now: 0 operations, 0 faults, 0 violations.\n" in written
+    assert written.startswith("# Reliability\n\n## In virtual time\n")
+    assert written.endswith("\n## On real processes\n\nsaid\n")
+
+
+def test_the_page_is_what_is_kept() -> None:
+    """Both are committed, and a page that was not renewed would say less than was done."""
+    written = (ROOT / page.PAGE).read_text()
+    for store in STORES:
+        found = Simulated(ROOT / KEPT).tally(store)
+        assert f"| {store} | {found.seeds:,} | {found.operations:,} | {found.faults.total():,} | 0 |" in written
+
+
+@pytest.mark.parametrize("store", ["in_memory", "sqlite"])
+def test_a_digest_is_of_what_a_run_loads_and_of_nothing_else(store: str) -> None:
+    command = [sys.executable, "-m", "tests.simulation.loaded", store]
+    *files, last = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    assert {"airflow_coordination/leases/acquisition.py", "tests/simulation/network.py"} <= set(files)
+    assert not {"tests/simulation/loaded.py", "tests/simulation/batch.py", "tests/proof/page.py"} & set(files)
+    assert ("airflow_coordination/stores/sql/store.py" in files) == (store == "sqlite")
+    if store == "in_memory":
+        assert digest(store) == last
