@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import re
 import sqlite3
 from collections import Counter
@@ -152,18 +153,15 @@ def renew(part: str, ledger: Ledger, path: Path = PAGE) -> None:
 def _sections(ledger: Ledger, before: str) -> Iterable[str]:
     yield HEAD
     yield from _simulation(ledger, before)
-    yield REAL
-    yield from _real(ledger)
+    yield from _real(ledger, before)
     yield from _merging(ledger, before)
     yield from _branching(ledger, before)
     yield from _duties(ledger, before)
-    yield MUTANTS
-    yield from _last(ledger, "mutants", _mutants)
+    yield from _mutants(ledger, before)
     yield from _plain(ledger, before)
-    yield MODEL
-    yield from _last(ledger, "model", _model)
+    yield from _model(ledger, before)
     yield from _rest(ledger, before)
-    yield from _versions(ledger)
+    yield from _versions()
 
 
 def _table(*rows: Sequence[object]) -> str:
@@ -205,8 +203,12 @@ def _simulated_row(tally: Tally) -> tuple[object, ...]:
     return (tally.store, *(f"{figure:,}" for figure in figures), len(tally.broken))
 
 
-def _real(ledger: Ledger) -> Iterable[str]:
+def _real(ledger: Ledger, before: str) -> Iterable[str]:
     found = [list(ledger.lines(f"processes {store}")) for store in STORES["processes"]]
+    if not any(found):
+        yield _as_it_stands(REAL, before)
+        return
+    yield REAL
     heads = ("store", "runs", "seconds", "operations", "faults", "refused", "unknown", "partitions", "violations")
     yield _table((*heads, "too little contention"), *(_real_row(lines) for lines in found if lines))
     for lines in filter(None, found):
@@ -288,16 +290,13 @@ def _beside_row(named: str, lines: list[Line], columns: Columns, before: str) ->
     return (named, *(f"{figure:,}" for figure in figures), broken, made)
 
 
-def _last(ledger: Ledger, part: str, show: object) -> Iterable[str]:
-    lines = list(ledger.lines(part))
-    if lines and callable(show):
-        yield from show(lines[-1])
-    else:
-        yield "\nNot run yet.\n"
-
-
-def _mutants(line: Line) -> Iterable[str]:
-    by = Counter(name.partition(":")[0] for name in line["by"].values())
+def _mutants(ledger: Ledger, before: str) -> Iterable[str]:
+    lines = list(ledger.lines("mutants"))
+    if not lines:
+        yield _as_it_stands(MUTANTS, before)
+        return
+    line, by = lines[-1], Counter(name.partition(":")[0] for name in lines[-1]["by"].values())
+    yield MUTANTS
     yield (
         f"\n{line['caught']} of {line['mutants']} were caught (commit {line['code']}), "
         f"{line.get('equivalent', 0)} are known to be as good as the code; the slowest after "
@@ -306,12 +305,25 @@ def _mutants(line: Line) -> Iterable[str]:
     )
 
 
-def _model(line: Line) -> Iterable[str]:
+def _model(ledger: Ledger, before: str) -> Iterable[str]:
+    lines = list(ledger.lines("model"))
+    if not lines:
+        yield _as_it_stands(MODEL, before)
+        return
+    line = lines[-1]
+    yield MODEL
     yield (
         f"\n{line['scenarios']} scenarios (commit {line['code']}): {line['states']:,} states, {line['edges']:,} steps, "
         f"{line['complete']} explored to their end within their bounds, the others for their share of the time; "
         f"{len(line['wrong'])} not as they should be.\n"
     )
+
+
+def _as_it_stands(section: str, before: str) -> str:
+    """Return a section of the page as it stands there, for another machine's ledger has its figures."""
+    heading = section.strip().partition("\n")[0]
+    stands = re.search(rf"^{re.escape(heading)}\n.*?(?=\n## |\Z)", before, re.MULTILINE | re.DOTALL)
+    return f"\n{stands[0]}" if stands else f"{section}\nNot run yet.\n"
 
 
 def _rest(ledger: Ledger, before: str) -> Iterable[str]:
@@ -349,25 +361,20 @@ def _plain_row(module: str, lines: list[Line], before: str) -> tuple[object, ...
     return (named, line["mutants"], share, caught - by_mypy, by_mypy, listed, new, made)
 
 
-def _versions(ledger: Ledger) -> Iterable[str]:
-    parts = [f"{kind} {store}" for kind, stores in STORES.items() if kind != "simulation" for store in stores]
-    lines = [line for part in parts for line in ledger.lines(part)]
-    codes: dict[str, list[str]] = {}
-    for line in lines:
-        codes.setdefault(line["code"], []).append(line["at"][:10])
-    made = (f"`{code}` ({min(days)})" for code, days in codes.items())
-    pythons = " and ".join(sorted({line["python"] for line in lines}))
+def _versions() -> Iterable[str]:
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    commits = ", ".join(dict.fromkeys([*ledger.simulated.codes.values(), *made]))
-    yield f"\n## Versions\n\nMade on the commits {commits}. "
-    yield f"Python {pythons}, SQLite {sqlite3.sqlite_version}, {libraries}.\n"
+    yield f"\n## Versions\n\nThis page was last written whole with Python {platform.python_version()}, "
+    yield f"SQLite {sqlite3.sqlite_version}, {libraries}.\n"
 
 
 ALONE: Final = {
     "branching": (_branching, "\n## While duties run"),
     "duties": (_duties, "\n## The checks themselves"),
     "merging": (_merging, "\n## While branches show"),
+    "model": (_model, "\n## What CI tries in part"),
+    "mutants": (_mutants, "\n## Plain modules"),
     "plain": (_plain, "\n## The model"),
+    "processes": (_real, "\n## While groups merge"),
     "rest": (_rest, "\n## Versions"),
     "simulation": (_simulation, "\n## On real processes"),
 }

@@ -80,3 +80,29 @@ def test_a_digest_is_of_what_a_run_loads_and_of_nothing_else(store: str) -> None
     assert ("airflow_coordination/stores/sql/store.py" in files) == (store == "sqlite")
     if store == "in_memory":
         assert digest(store) == last
+
+
+@pytest.mark.parametrize("part", page.ALONE)
+def test_a_machine_that_ran_nothing_changes_nothing_on_the_page(part: str, tmp_path: Path) -> None:
+    """Or a session that runs one part alone would forget what others have run."""
+    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
+    file.write_text(stands)
+    page.renew(part, Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT), file)
+    assert file.read_text() == stands
+    page.write(Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT), file)
+    assert file.read_text().partition("\n## Versions")[0] == stands.partition("\n## Versions")[0]
+
+
+def test_a_part_that_was_run_replaces_its_section_alone(tmp_path: Path) -> None:
+    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
+    file.write_text(stands)
+    ledger = Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT)
+    ledger.add("mutants", {"caught": 7, "mutants": 8, "equivalent": 1, "wrong": [], "slowest": 5, "by": {"a": "S1: x"}})
+    page.renew("mutants", ledger, file)
+    before, after = stands.splitlines(), file.read_text().splitlines()
+    start, end = (
+        before.index("## The checks themselves"),
+        before.index("## Plain modules, one expression broken at a time"),
+    )
+    assert "What caught them: S1 1." in " ".join(after)
+    assert (after[:start], after[-(len(before) - end) :]) == (before[:start], before[end:])
