@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -63,6 +63,7 @@ class Purged:
         return Purged(self.deleted + other.deleted, self.changed + other.changed, other.after, kept)
 
 
+@dataclass(eq=False, repr=False)
 class Cleaning:
     """Removes finished parents, and what ended long ago: :class:`SourceCoordinator` ``.cleaning``.
 
@@ -70,10 +71,10 @@ class Cleaning:
     :param people: deletes, as a person would.
     """
 
-    def __init__(self, core: Participant, people: People) -> None:
-        self._core, self._people = core, people
-        self._forgotten_to: str | None = None
-        """Where the next sweep goes on to forget, by key; not kept beyond this object: nothing is lost with it."""
+    _core: Participant
+    _people: People
+    _forgotten_to: str | None = field(default=None, init=False)
+    """Where the next sweep goes on to forget, by key; not kept beyond this object: nothing is lost with it."""
 
     def clean_up(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
-from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from airflow_coordination.leases.acquisition import after_completion
@@ -22,7 +21,6 @@ from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.people import Pausing, People
 from airflow_coordination.leases.supply import Supplier, SupplierRun
 from airflow_coordination.leases.tries import Tries
-from airflow_coordination.leases.viewing.branches import BranchRules
 from airflow_coordination.leases.viewing.documents import SourceDocuments
 from airflow_coordination.leases.workers import Workers
 from airflow_coordination.planning.intervals import Interval
@@ -73,9 +71,6 @@ class SourceCoordinator:
     What workers, suppliers and readers call are its own methods; the rest lies in parts: ``coordinator.people.reopen``.
     """
 
-    counting: Final[Counting]
-    """What callers have counted for them."""
-
     def __init__(
         self,
         store: PartitionStore,
@@ -103,64 +98,34 @@ class SourceCoordinator:
         self._core = core = Participant(store, source, owner, partition_prefix, settings, metrics, clock, randomness)
         self.store, self.source, self.partition_prefix = core.store, core.source, core.partition_prefix
         self.owner, self.settings, self.metrics = core.owner, core.settings, core.metrics
-        self._has, self.counting = parts_of(store), Counting(core)
-        self._acquisition = core.acquirer(core.source_id, self._has.fused)
-
-    @cached_property
-    def people(self) -> People:
-        """What people do to partitions."""
-        return People(self._core, self._has.follow_ups, self._has.head_intervals)
-
-    @cached_property
-    def documents(self) -> SourceDocuments:
+        has = parts_of(store)
+        self._acquisition = core.acquirer(core.source_id, has.fused)
+        self.counting: Final = Counting(core)
+        """What callers have counted for them."""
+        self.documents: Final = SourceDocuments(core, has.documents)
         """What people say of the source: its view, its rules."""
-        return SourceDocuments(self._core, self._has.documents)
-
-    @cached_property
-    def branches(self) -> BranchRules:
+        self.people: Final = People(core, has.follow_ups, has.head_intervals, self.documents)
+        """What people do to partitions."""
+        self.branches: Final = core.branches
         """What the branches of the source allow."""
-        return self._core.branches
-
-    @cached_property
-    def pausing(self) -> Pausing:
+        self.pausing: Final = Pausing(core, has.pauses)
         """Holding the whole source back, and letting it go on."""
-        return Pausing(self._core, self._has.pauses)
-
-    @cached_property
-    def looking(self) -> Looking:
+        self.looking: Final = Looking(core, has)
         """What can be seen of the source."""
-        return Looking(self._core, self._has)
-
-    @cached_property
-    def cleaning(self) -> Cleaning:
+        self.cleaning: Final = Cleaning(core, self.people)
         """Removing what nobody needs any more."""
-        return Cleaning(self._core, self.people)
-
-    @cached_property
-    def supplying(self) -> Supplying:
+        self.supplying: Final = Supplying(
+            core, self.cleaning, self.heartbeat, View(core, self.looking, self.people, self.counting)
+        )
         """What the supplier remembers, and what the store's registry knows."""
-        view = View(self._core, self.looking, self.people, self.counting)
-        return Supplying(self._core, self.cleaning, self.heartbeat, view)
-
-    @cached_property
-    def workers(self) -> Workers:
+        self.workers: Final = Workers(core, self._acquisition)
         """Who works on the source, and how they get leases of each other."""
-        return Workers(self._core, self._acquisition)
-
-    @cached_property
-    def tries(self) -> Tries:
+        self.tries: Final = Tries(core, self._acquisition, self.counting, self._end)
         """What one try of a task does about the tenures of another one."""
-        return Tries(self._core, self._acquisition, self.counting, self._end)
-
-    @cached_property
-    def follow_ups(self) -> FollowUps:
+        self.follow_ups: Final = FollowUps(core, has.follow_ups)
         """What is still to be done after endings and parkings."""
-        return FollowUps(self._core, self._has.follow_ups)
-
-    @cached_property
-    def moving(self) -> Moving:
+        self.moving: Final = Moving(core, self.looking, self.pausing, self.people, self._sweep)
         """Moving the source to another store."""
-        return Moving(self._core, self.looking, self.pausing, self.people, self._sweep)
 
     @property
     def refusals(self) -> int:

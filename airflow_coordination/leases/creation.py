@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -73,11 +73,14 @@ def dags_of(facts: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name in named if isinstance(name, str))
 
 
+@dataclass(eq=False, repr=False)
 class View:
     """What a supplier may see of its source, and do to it, and nothing more: :class:`.supply.SourceView`."""
 
-    def __init__(self, core: Participant, looking: Looking, people: People, counting: Counting) -> None:
-        self._core, self._looking, self._people, self._counting = core, looking, people, counting
+    _core: Participant
+    _looking: Looking
+    _people: People
+    _counting: Counting
 
     @property
     def store(self) -> PartitionStore:
@@ -114,6 +117,7 @@ class View:
         self._counting.count(metric, count)
 
 
+@dataclass(eq=False, repr=False)
 class Supplying:
     """Creates a source's partitions, and knows the source to its store: :class:`SourceCoordinator` ``.supplying``.
 
@@ -123,11 +127,11 @@ class Supplying:
     :param view: what a supplier sees of its source.
     """
 
-    def __init__(
-        self, core: Participant, cleaning: Cleaning, heartbeat: Callable[[Lease], Heartbeat], view: SourceView
-    ) -> None:
-        self._core, self._cleaning, self._heartbeat, self._view = core, cleaning, heartbeat, view
-        self._registered = False
+    _core: Participant
+    _cleaning: Cleaning
+    _heartbeat: Callable[[Lease], Heartbeat]
+    _view: SourceView
+    _registered: bool = field(default=False, init=False)
 
     def create(self, partitions: Iterable[object], branch: int | None = None) -> Created:
         """Create the partitions that do not exist; see :meth:`SourceCoordinator.create_partitions`."""

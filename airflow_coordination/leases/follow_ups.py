@@ -8,6 +8,7 @@ and takes it away afterwards by the operation that wrote it: done at least once 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
@@ -22,6 +23,7 @@ from airflow_coordination.values.names import check_key, check_said, storable
 _PAGE: Final = 100
 
 
+@dataclass(eq=False, repr=False)
 class FollowUps:
     """What is still to be done after endings and parkings: :class:`SourceCoordinator` ``.follow_ups``.
 
@@ -29,8 +31,8 @@ class FollowUps:
     :param notes: where the store keeps them.
     """
 
-    def __init__(self, core: Participant, notes: Notes | None) -> None:
-        self._core, self._notes = core, notes
+    _core: Participant
+    _notes: Notes | None
 
     def follow_ups(self, key: str | None = None) -> Iterator[FollowUp]:
         """Yield what is still to be done after endings and parkings, by key and then in the order of the tenures.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final
 
 from airflow_coordination.leases.participant import Participant
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 NAMED_SOURCES: Final = 10
 
 
+@dataclass(eq=False, repr=False)
 class Looking:
     """What can be seen of a source without a lease: :class:`SourceCoordinator` ``.looking``.
 
@@ -35,10 +37,18 @@ class Looking:
     :param has: what of its store is beside leases: the rows of ended tenures, and sums.
     """
 
-    def __init__(self, core: Participant, has: StoreParts) -> None:
-        self._core, self._history, self._sums = core, has.history, has.sums
-        self.chunks = ChunkBook(core, has.chunks)
-        self.ended = EndedBook(core, has.ended)
+    _core: Participant
+    _has: StoreParts
+
+    @cached_property
+    def chunks(self) -> ChunkBook:
+        """Sums of the chunks of the source's datasets."""
+        return ChunkBook(self._core, self._has.chunks)
+
+    @cached_property
+    def ended(self) -> EndedBook:
+        """Sums of what ended."""
+        return EndedBook(self._core, self._has.ended)
 
     def claimable(self, limit: int = 100) -> list[str]:
         """Return hints for what can be acquired now, in the acquisition order."""
@@ -78,9 +88,11 @@ class Looking:
         if key is not None:
             found = self.partition(key)
             return of_partitions(() if found is None else [found])
-        if self._sums is None:
+        if self._has.sums is None:
             return of_partitions(self.each())
-        return self._core.settler.repeat("add up the accounting", partial(self._sums.accounting, self._core.source_id))
+        return self._core.settler.repeat(
+            "add up the accounting", partial(self._has.sums.accounting, self._core.source_id)
+        )
 
     def each(self, at_once: int = 1000) -> Iterator[Partition]:
         """Yield all partitions, so many from one request."""
@@ -97,9 +109,9 @@ class Looking:
         return self._stored(None, check_limit(limit))
 
     def _stored(self, key: str | None, limit: int) -> Sequence[PastTenure]:
-        if self._history is None:
+        if self._has.history is None:
             return ()
-        read = partial(self._history.history, self._core.source_id, key, limit)
+        read = partial(self._has.history.history, self._core.source_id, key, limit)
         return self._core.settler.repeat("read the history", read)
 
     def partitions(
@@ -178,6 +190,7 @@ class Looking:
         return found
 
 
+@dataclass(eq=False, repr=False)
 class ChunkBook:
     """Sums of the chunks of the source's datasets, for people: :class:`SourceCoordinator` ``.looking.chunks``.
 
@@ -187,8 +200,8 @@ class ChunkBook:
     :param kept: where they are, ``None`` where the store keeps none: then there are none, and writing does nothing.
     """
 
-    def __init__(self, core: Participant, kept: Chunks | None) -> None:
-        self._core, self._kept = core, kept
+    _core: Participant
+    _kept: Chunks | None
 
     @property
     def are_kept(self) -> bool:

@@ -78,6 +78,7 @@ class Moved:
         return Moved(self.here + other.here, self.different + other.different, self.documents + other.documents)
 
 
+@dataclass(eq=False, repr=False)
 class Moving:
     """Reads whole lives for another store, and lets those of another one go on here: ``.moving`` of a coordinator.
 
@@ -85,10 +86,11 @@ class Moving:
     :param sweep: sweeps so many partitions, and forgets none.
     """
 
-    def __init__(
-        self, core: Participant, looking: Looking, pausing: Pausing, people: People, sweep: Callable[[int], Swept]
-    ) -> None:
-        self._core, self._looking, self._pausing, self._people, self._sweep = core, looking, pausing, people, sweep
+    _core: Participant
+    _looking: Looking
+    _pausing: Pausing
+    _people: People
+    _sweep: Callable[[int], Swept]
 
     def check_at_rest(self) -> Pause:
         """Sweep, and refuse to go on unless the source is paused and nobody holds anything of it.

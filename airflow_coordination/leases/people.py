@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 from typing import Any, Final
@@ -11,7 +12,7 @@ from typing import Any, Final
 from airflow_coordination.leases.participant import Participant
 from airflow_coordination.leases.viewing.documents import SourceDocuments
 from airflow_coordination.planning.view.changing import check_not_hidden
-from airflow_coordination.protocol.beside.parts import FollowUps, HeadIntervals, Pauses, parts_of
+from airflow_coordination.protocol.beside.parts import FollowUps, HeadIntervals, Pauses
 from airflow_coordination.protocol.metrics import Metric
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.pause import NEVER_PAUSED, OF_THE_SOURCE, Pause
@@ -32,12 +33,12 @@ MAX_NAMED = 10
 _PAGE = 1_000
 _BEGINS_ANEW = frozenset({Action.RESET, Action.DELETE})
 """After these the same input is worked on again; what is deleted, as soon as a supplier names it again."""
-
 _TAKES_BACK: Final = frozenset({Action.RETRACT, Action.DELETE, Action.CLEAN_UP})
 _REMOVES: Final = frozenset({Action.DELETE, Action.CLEAN_UP})
 _COUNTED: Final = {Action.REOPEN: Metric.REOPENED, Action.PARK: Metric.PARKED}
 
 
+@dataclass(eq=False, repr=False)
 class People:
     """What people do to a source's partitions: :class:`SourceCoordinator` ``.people``.
 
@@ -46,10 +47,13 @@ class People:
     :param core: whose source.
     :param notes: of what follows endings, where the store keeps them.
     :param intervals: where the store lets people say of which time rows are.
+    :param documents: what hides intervals.
     """
 
-    def __init__(self, core: Participant, notes: FollowUps | None, intervals: HeadIntervals | None = None) -> None:
-        self._core, self._notes, self._intervals = core, notes, intervals
+    _core: Participant
+    _notes: FollowUps | None
+    _intervals: HeadIntervals | None
+    _documents: SourceDocuments
 
     def release(self, key: str, by: str, why: str, seen: Partition | None = None) -> Partition:
         """Take the lease away from its owner; the partition waits again at its old place.
@@ -223,9 +227,7 @@ class People:
         if self._intervals is None:
             problem, remedy = "comes from elsewhere and keeps no intervals", "Use another store"
             raise SettingsError("store", self._core.store.description, problem, remedy)
-        check_not_hidden(
-            SourceDocuments(self._core, parts_of(self._core.store).documents).view(), seen, interval.start, interval.end
-        )
+        check_not_hidden(self._documents.view(), seen, interval.start, interval.end)
         write = SetInterval(
             source=seen.source,
             dataset=seen.dataset,
@@ -325,13 +327,10 @@ class People:
 
     def children(self, key: str) -> Iterator[Partition]:
         """Yield who names a partition as one of its parents, by key."""
-        after = None
-        while page := self._core.settler.repeat("look for children", partial(self._children, key, after)):
+        after, read = None, partial(self._core.store.children, self._core.source_id, key)
+        while page := self._core.settler.repeat("look for children", partial(read, after, _PAGE)):
             yield from page
             after = page[-1].key
-
-    def _children(self, key: str, after: str | None) -> Sequence[Partition]:
-        return self._core.store.children(self._core.source_id, key, after, _PAGE)
 
     def _read(self, key: str) -> Partition:
         found = self._core.settler.read(self._core.source_id, key)
@@ -370,6 +369,7 @@ def _state(partition: Partition) -> str:
 log = logging.getLogger(__name__)
 
 
+@dataclass(eq=False, repr=False)
 class Pausing:
     """Holds a whole source back, and lets it go on: :class:`SourceCoordinator` ``.pausing``.
 
@@ -377,8 +377,8 @@ class Pausing:
     :param pauses: where the store can hold sources back.
     """
 
-    def __init__(self, core: Participant, pauses: Pauses | None) -> None:
-        self._core, self._pauses = core, pauses
+    _core: Participant
+    _pauses: Pauses | None
 
     @property
     def holds_after(self) -> timedelta:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import cached_property
 from typing import Final
@@ -88,6 +89,7 @@ class GoneOwners:
             after = page[-1].key
 
 
+@dataclass(eq=False, repr=False)
 class Tries:
     """What one try of a task does about another one's tenures: :class:`SourceCoordinator` ``.tries``.
 
@@ -97,14 +99,10 @@ class Tries:
     :param end: ends a tenure, and counts it.
     """
 
-    def __init__(
-        self,
-        core: Participant,
-        acquisition: Acquisition,
-        counting: Counting,
-        end: Callable[[Lease, EndRequest], object],
-    ) -> None:
-        self._core, self._acquisition, self._counting, self._end = core, acquisition, counting, end
+    _core: Participant
+    _acquisition: Acquisition
+    _counting: Counting
+    _end: Callable[[Lease, EndRequest], object]
 
     @cached_property
     def gone(self) -> GoneOwners:

@@ -71,6 +71,7 @@ class Membership:
             self._tenures.end(self._lease, GiveUpRequest())
 
 
+@dataclass(eq=False, repr=False)
 class Workers:
     """Who works on the source, and how they get leases of each other: :class:`SourceCoordinator` ``.workers``.
 
@@ -82,8 +83,8 @@ class Workers:
     :param acquisition: of the source's partitions.
     """
 
-    def __init__(self, core: Participant, acquisition: Acquisition) -> None:
-        self._core, self._acquisition = core, acquisition
+    _core: Participant
+    _acquisition: Acquisition
 
     def join(self, capacity: int) -> Membership:
         """Become a member: take the place of one that has left or died, or make a new one.

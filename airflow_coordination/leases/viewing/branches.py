@@ -8,6 +8,8 @@ partitions that are in no branch, and add to nothing, nothing is asked: who publ
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from airflow_coordination.leases.confirm import Settler
@@ -15,7 +17,7 @@ from airflow_coordination.planning.unused.emptying import is_purged
 from airflow_coordination.planning.view.showing import branch_of, newest, of_dataset
 from airflow_coordination.planning.view.view import EMPTY, Branch, BranchState, View
 from airflow_coordination.protocol.beside.documents import VIEW
-from airflow_coordination.protocol.beside.parts import parts_of
+from airflow_coordination.protocol.beside.parts import Documents, parts_of
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
@@ -32,6 +34,7 @@ _RETIRED: Final = "retired in branch"
 """In the progress of a partition that was retired; a reset drops it."""
 
 
+@dataclass(eq=False, repr=False)
 class BranchRules:
     """Asks the view of a source, and refuses: :class:`SourceCoordinator` ``.branches``.
 
@@ -39,9 +42,12 @@ class BranchRules:
     :param settler: asks until the store is heard.
     """
 
-    def __init__(self, store: PartitionStore, settler: Settler) -> None:
-        self._store, self._settler = store, settler
-        self._documents = parts_of(store).documents
+    _store: PartitionStore
+    _settler: Settler
+
+    @cached_property
+    def _documents(self) -> Documents | None:
+        return parts_of(self._store).documents
 
     def view(self, source: str) -> View:
         """Return what readers see of a source: one statement; an empty view where the store keeps no documents.

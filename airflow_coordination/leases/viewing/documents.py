@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Final
@@ -34,6 +34,7 @@ have, and would write it once more if it were gone."""
 _PAGE: Final = 100
 
 
+@dataclass(eq=False, repr=False)
 class SourceDocuments:
     """What people say of a source beside its partitions: :class:`SourceCoordinator` ``.documents``.
 
@@ -41,8 +42,8 @@ class SourceDocuments:
     :param kept: where the store keeps documents, if it does.
     """
 
-    def __init__(self, core: Participant, kept: parts.Documents | None) -> None:
-        self._core, self._kept = core, kept
+    _core: Participant
+    _kept: parts.Documents | None
 
     @property
     def _documents(self) -> parts.Documents:

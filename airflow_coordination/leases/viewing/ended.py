@@ -40,6 +40,7 @@ class Counted:
     goes_on: bool
 
 
+@dataclass(eq=False, repr=False)
 class EndedBook:
     """Sums of what ended: :class:`SourceCoordinator` ``.looking.ended``.
 
@@ -47,8 +48,8 @@ class EndedBook:
     :param kept: where they are, ``None`` where the store keeps none, because it keeps no history.
     """
 
-    def __init__(self, core: Participant, kept: Ended | None) -> None:
-        self._core, self._kept = core, kept
+    _core: Participant
+    _kept: Ended | None
 
     @property
     def are_kept(self) -> bool:

@@ -17,6 +17,7 @@ from airflow_coordination.leases.supply import FunctionOfState, Supplied, Suppli
 from airflow_coordination.outputs.heads.showing import shown_pages, steadily
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.beside.documents import ABSENT, VIEW
+from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.metrics import CountingMetrics, Metric
 from airflow_coordination.protocol.pages import every_head
 from airflow_coordination.protocol.partition import Partition, PartitionIdentifier
@@ -83,7 +84,8 @@ class RecordedPeople(People):
     """
 
     def __init__(self, coordinator: SourceCoordinator, noted: Noted) -> None:
-        super().__init__(coordinator._core, coordinator._has.follow_ups, coordinator._has.head_intervals)
+        has = parts_of(coordinator.store)
+        super().__init__(coordinator._core, has.follow_ups, has.head_intervals, coordinator.documents)
         self._noted = noted
 
     def act(  # noqa: D102

@@ -1,7 +1,6 @@
 """The coordinator holds its parts: what it is, what each is given, and what a class of it may still change."""
 
 import inspect
-from functools import cached_property
 
 import pytest
 
@@ -25,8 +24,7 @@ STAYS = {
     *("on_parked", "partition", "partitions", "refusals", "renew", "run_supplier", "save_progress_state", "sweep"),
 }
 """What workers, suppliers and readers call; everything else lies in a part."""
-MADE_WHEN_ASKED_FOR = {name for name, value in vars(SourceCoordinator).items() if isinstance(value, cached_property)}
-PARTS = {*SourceCoordinator.__annotations__, *MADE_WHEN_ASKED_FOR}
+VALUES = {"store", "source", "owner", "settings", "metrics", "partition_prefix"}
 
 
 @pytest.fixture
@@ -38,31 +36,26 @@ def public(owner):
     return {name for name in dir(owner) if not name.startswith("_")}
 
 
+def parts(flights):
+    return {name: part for name, part in vars(flights).items() if not name.startswith("_") and name not in VALUES}
+
+
 def test_the_coordinator_inherits_nothing_and_has_what_workers_suppliers_and_readers_call():
     assert SourceCoordinator.__mro__ == (SourceCoordinator, object)
-    assert public(SourceCoordinator) == STAYS | MADE_WHEN_ASKED_FOR
+    assert public(SourceCoordinator) == STAYS
 
 
 def test_every_part_is_held_and_inherits_nothing(flights):
-    assert len(PARTS) == 12
-    for name in PARTS:
-        assert type(getattr(flights, name)).__mro__[1:] == (object,)
-    values = {"store", "source", "owner", "settings", "metrics", "partition_prefix"}
-    assert public(flights) == STAYS | PARTS | values
-
-
-def test_a_part_is_made_once_and_not_before_it_is_asked_for(flights):
-    assert not MADE_WHEN_ASKED_FOR & set(vars(flights))
-    assert flights.people is flights.people
-    assert flights.cleaning is flights.cleaning
-    assert MADE_WHEN_ASKED_FOR & set(vars(flights)) == {"people", "cleaning"}
+    assert len(parts(flights)) == 12
+    for part in parts(flights).values():
+        assert type(part).__mro__[1:] == (object,)
 
 
 def test_no_part_is_given_the_coordinator(flights):
     """Functions of it are: how it ends a tenure, sweeps, and keeps a lease alive."""
     bound = {}
-    for name in PARTS:
-        given = vars(getattr(flights, name)).items()
+    for name, part in parts(flights).items():
+        given = vars(part).items()
         assert all(value is not flights for _, value in given)
         bound[name] = sorted(value.__name__ for _, value in given if getattr(value, "__self__", None) is flights)
     assert {name: its for name, its in bound.items() if its} == {
