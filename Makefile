@@ -146,6 +146,7 @@ matrix: .venv/ready ## Try other Airflows, Pythons and Sparks, each in an enviro
 MINUTES ?= 30
 
 .PHONY: proof
+proof: SHORT :=
 proof: engines ## Try whole what CI tries in part, break what can be broken for MINUTES (default 30), go on where the last time ended, and write docs/reliability.md
 	@scripts/system_packages.sh chromium
 	$(RUN) python -m tests.proof --minutes $(MINUTES)
