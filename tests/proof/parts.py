@@ -110,17 +110,24 @@ def _on_processes(kind: str, seconds: float, seed: int) -> dict[str, Any]:
 
 
 def mutants(ledger: Ledger, say: Say) -> None:
-    """Try every mutant, once for each commit."""
-    verdicts = list(all_tried([*CONTROLS, *EVERY], JOBS))
-    wrong = [verdict.name for verdict in verdicts if not is_as_expected(verdict)]
-    caught = [verdict for verdict in verdicts if verdict.caught_by]
+    """Try every mutant, once for each commit; those that a run has tried which was broken off are not tried again."""
+    names = [*CONTROLS, *EVERY]
+    known = {line["name"]: line for line in ledger.lines("mutant") if line["code"] == ledger.code}
+    for verdict in all_tried([name for name in names if name not in known], JOBS):
+        told = {"name": verdict.name, "by": verdict.caught_by, "operations": verdict.operations}
+        known[verdict.name] = {**told, "expected": is_as_expected(verdict)}
+        ledger.add("mutant", known[verdict.name])
+        say(f"{len(known)}/{len(names)} {verdict.name}: {verdict.caught_by or 'nothing caught it'}")
+    tried = [known[name] for name in names]
+    wrong = [each["name"] for each in tried if not each["expected"]]
+    caught = [each for each in tried if each["by"]]
     figures = {
         "mutants": len(EVERY),
         "caught": len(caught),
-        "equivalent": len(verdicts) - len(caught) - len(wrong) - len(CONTROLS),
+        "equivalent": len(tried) - len(caught) - len(wrong) - len(CONTROLS),
         "wrong": wrong,
-        "slowest": max((verdict.operations for verdict in caught), default=0),
-        "by": {verdict.name: verdict.caught_by for verdict in caught},
+        "slowest": max((each["operations"] for each in caught), default=0),
+        "by": {each["name"]: each["by"] for each in caught},
     }
     ledger.add("mutants", figures)
     say(f"{len(caught)} of {len(EVERY)} mutants were caught")

@@ -1,15 +1,17 @@
-"""What was simulated adds up over sessions, for as long as a run loads the same files."""
+"""The proof goes on where it ended: over sessions and machines, and after it was broken off."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.proof import page
+from tests.mutants.trial import Verdict
+from tests.proof import page, parts
 from tests.proof.ledger import Ledger
 from tests.proof.simulated import KEPT, Simulated
 from tests.simulation.batch import Tally
@@ -106,3 +108,30 @@ def test_a_part_that_was_run_replaces_its_section_alone(tmp_path: Path) -> None:
     )
     assert "What caught them: S1 1." in " ".join(after)
     assert (after[:start], after[-(len(before) - end) :]) == (before[:start], before[end:])
+
+
+def test_mutants_that_a_run_has_tried_which_was_broken_off_are_not_tried_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[list[str]]()
+
+    def tried(names: list[str], jobs: int) -> Iterator[Verdict]:
+        asked.append(names)
+        yield Verdict(names[0], None if names[0] == "as it is" else "S5: twice", operations=7)
+        if len(asked) == 1:
+            raise KeyboardInterrupt
+        yield from (Verdict(name, "S1: lost", operations=9) for name in names[1:])
+
+    for name, value in {"CONTROLS": ["as it is"], "EVERY": ["a", "b"], "all_tried": tried}.items():
+        monkeypatch.setattr(parts, name, value)
+    monkeypatch.setattr(
+        parts, "is_as_expected", lambda verdict: bool(verdict.caught_by) == (verdict.name != "as it is")
+    )
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    with pytest.raises(KeyboardInterrupt):
+        parts.mutants(ledger, print)
+    parts.mutants(ledger, print)
+    assert asked == [["as it is", "a", "b"], ["a", "b"]]
+    [line] = ledger.lines("mutants")
+    assert (line["caught"], line["mutants"], line["equivalent"], line["wrong"]) == (2, 2, 0, [])
+    assert line["by"] == {"a": "S5: twice", "b": "S1: lost"}
