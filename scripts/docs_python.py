@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
 from enum import Enum
 from importlib import import_module
 from types import FunctionType
@@ -41,9 +42,14 @@ def _section(name: str, value: Any) -> str:
         return f"{text}A name for `{_alias(value)}`.\n"
     if inspect.isclass(value) and issubclass(value, Enum):
         return text + _described(value) + "".join(f"* `{one.name}` = `{one.value!r}`\n" for one in value)
-    if not getattr(value, "_is_protocol", False):
+    if not (getattr(value, "_is_protocol", False) or _is_part(value)):
         text += f"```text\n{_signature(name, value)}\n```\n\n"
     return text + _described(value) + (_members(value) if inspect.isclass(value) else "")
+
+
+def _is_part(value: Any) -> bool:
+    """Whether only its holder makes it: what it is given has names that begin with an underscore."""
+    return is_dataclass(value) and any(field.name.startswith("_") for field in fields(value))
 
 
 def _alias(value: Any) -> str:

@@ -14,6 +14,7 @@ import pytest
 from airflow_coordination.leases import Lease, Partition, SourceCoordinator
 from airflow_coordination.outputs.attempts import OpenBlock
 from airflow_coordination.spark import PartitionLease, ShardBatch, ShardBatches
+from airflow_coordination.stores.in_memory import InMemoryStore
 from tests.docs.pages import PAGES, label
 from tests.house.tree import PACKAGE, ROOT
 
@@ -69,8 +70,9 @@ def unknown_attributes(nodes: list[ast.AST]) -> Iterator[str]:
 
 
 def known_of(owner: type) -> set[str]:
-    """Return the attributes of a class's objects, fields among them."""
-    return {*dir(owner), *getattr(owner, "__annotations__", {})}
+    """Return the attributes of a class's objects, fields and parts among them."""
+    parts = vars(SourceCoordinator(InMemoryStore(), "flights", "ana")) if owner is SourceCoordinator else ()
+    return {*dir(owner), *getattr(owner, "__annotations__", {}), *parts}
 
 
 def unknown_arguments(nodes: list[ast.AST], names: dict[str, object]) -> Iterator[str]:
@@ -119,6 +121,8 @@ def test_source_s7_what_our_errors_say_names_what_there_is() -> None:
         ("lease.key", ["lease.key"]),
         ("lease.partition.keys", ["lease.partition.keys"]),
         ("lease.partition.payload", []),
+        ("coordinator.people.reopen(key)", []),
+        ("coordinator.persons.reopen(key)", ["coordinator.persons"]),
         ("with lease.publish(…)", []),
         ("drain(…, suplier=months)", ["drain(suplier=)"]),
         ("drain(supplier=)", []),

@@ -13,10 +13,11 @@ import pytest
 from tests.mutants.trial import Verdict
 from tests.proof import page, parts
 from tests.proof.ledger import Ledger
-from tests.proof.simulated import KEPT, Simulated
+from tests.proof.simulated import KEPT, Kept, Simulated
 from tests.simulation.batch import Tally
 from tests.simulation.loaded import ROOT, digest
-from tests.simulation.stores import STORES
+
+MIGRATIONS = "airflow_coordination/stores/sql/migrations/versions"
 
 
 @pytest.fixture
@@ -24,8 +25,14 @@ def kept(tmp_path: Path) -> Path:
     return tmp_path / "simulated.json"
 
 
-def some(first: int, broken: tuple[tuple[int, str], ...] = ()) -> Tally:
-    return Tally("in_memory", first, 20, 8_000, Counter({"ok": 5_000}), Counter({"LOST": 900}), list(broken))
+def some(first: int, broken: tuple[tuple[int, str], ...] = (), store: str = "in_memory") -> Tally:
+    return Tally(store, first, 20, 8_000, Counter({"ok": 5_000}), Counter({"LOST": 900}), list(broken))
+
+
+def newest(kept: Path, store: str = "in_memory") -> Kept:
+    found = Simulated(kept).newest(store)
+    assert found
+    return found
 
 
 def test_a_session_goes_on_where_the_last_one_ended(kept: Path) -> None:
@@ -33,44 +40,64 @@ def test_a_session_goes_on_where_the_last_one_ended(kept: Path) -> None:
         session = Simulated(kept, lambda _: "abc")
         assert session.begin("in_memory") == first
         session.add(some(first), "today")
-    found = Simulated(kept).tally("in_memory")
+    found = newest(kept).tally
     assert (found.seeds, found.operations, found.told, found.faults) == (40, 16_000, {"ok": 10_000}, {"LOST": 1_800})
-    assert Simulated(kept).files("in_memory") == "abc"
+    assert newest(kept).files == "abc"
 
 
-def test_other_files_begin_anew_and_what_was_done_before_stays_a_sum(kept: Path) -> None:
+def test_other_files_begin_anew_and_those_that_come_back_go_on(kept: Path) -> None:
+    for files, first in (("abc", 0), ("def", 0), ("abc", 20)):
+        session = Simulated(kept, lambda _, files=files: files)
+        assert session.begin("in_memory") == first
+        session.add(some(first, ((7, "S1"),)), "today")
+    assert Simulated(kept).before() == {"operations": 8_000, "faults": 900, "violations": 1}
+    assert newest(kept).tally.seeds == 40
+    assert "S1" in kept.read_text().partition('"in_memory def"')[2]
+
+
+def test_nobody_s_seeds_are_lost_or_counted_twice(kept: Path) -> None:
+    one, other = (Simulated(kept, lambda _: "abc") for _ in range(2))
+    assert one.begin("in_memory") == other.begin("in_memory") == other.begin("sqlite") == 0
+    one.add(some(0), "today")
+    other.add(some(0, store="sqlite"), "today")
+    with pytest.raises(RuntimeError, match=r"has 20 seeds of in_memory by now, and these begin at 0: somebody else"):
+        other.add(some(0), "today")
+    assert newest(kept).tally.seeds == newest(kept, "sqlite").tally.seeds == 20
+
+
+def test_who_begins_and_ends_without_a_seed_keeps_nothing(kept: Path, tmp_path: Path) -> None:
     session = Simulated(kept, lambda _: "abc")
+    session.begin("sqlite")
     session.begin("in_memory")
-    session.add(some(0, ((7, "S1"),)), "yesterday")
-    session = Simulated(kept, lambda _: "def")
-    assert session.begin("in_memory") == 0
     session.add(some(0), "today")
-    found = Simulated(kept)
-    assert found.earlier == {"operations": 8_000, "faults": 900, "violations": 1}
-    assert (found.tally("in_memory").operations, found.tally("in_memory").broken) == (8_000, [])
+    file = tmp_path / "reliability.md"
+    file.write_text("# Reliability\n\n## On real processes\n\nsaid\n")
+    page.renew("simulation", Ledger(tmp_path / "ledger.jsonl", kept), file)
+    assert "| sqlite | 0 | 0 | 0 | 0 |  |  |\n" in file.read_text()
 
 
 def test_the_page_says_of_which_files_and_what_was_before(tmp_path: Path, kept: Path) -> None:
     file = tmp_path / "reliability.md"
     file.write_text("# Reliability\n\n## On real processes\n\nsaid\n")
-    session = Simulated(kept, lambda _: "abc")
-    session.begin("in_memory")
-    session.add(some(0, ((7, "S1"),)), "today")
+    for files in ("old", "abc"):
+        session = Simulated(kept, lambda _, files=files: files)
+        session.begin("in_memory")
+        session.add(some(0, ((7, "S1"),)), "today")
     page.renew("simulation", Ledger(tmp_path / "ledger.jsonl", kept), file)
     written = file.read_text()
     assert "| in_memory | 20 | 8,000 | 900 | 1 | `today` (" in written
     assert ") | `abc` |\n" in written
-    assert "\nBefore, on files that are others by now: 0 operations, 0 faults, 0 violations.\n" in written
+    assert "\nOn files that are others by now: 1 violations, 8,000 operations, 900 faults.\n" in written
     assert written.startswith("# Reliability\n\n## In virtual time\n")
     assert written.endswith("\n## On real processes\n\nsaid\n")
 
 
-def test_the_page_is_what_is_kept() -> None:
-    """Both are committed, and a page that was not renewed would say less than was done."""
-    written = (ROOT / page.PAGE).read_text()
-    for store in STORES:
-        found = Simulated(ROOT / KEPT).tally(store)
-        assert f"| {store} | {found.seeds:,} | {found.operations:,} | {found.faults.total():,} | 0 |" in written
+def test_the_page_is_what_is_kept(tmp_path: Path) -> None:
+    """Both are committed. Where they differ: ``python -m tests.proof --page``."""
+    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
+    file.write_text(stands)
+    page.renew("simulation", Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT), file)
+    assert file.read_text() == stands
 
 
 @pytest.mark.parametrize("store", ["in_memory", "sqlite"])
@@ -79,7 +106,9 @@ def test_a_digest_is_of_what_a_run_loads_and_of_nothing_else(store: str) -> None
     *files, last = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
     assert {"airflow_coordination/leases/acquisition.py", "tests/simulation/network.py"} <= set(files)
     assert not {"tests/simulation/loaded.py", "tests/simulation/batch.py", "tests/proof/page.py"} & set(files)
-    assert ("airflow_coordination/stores/sql/store.py" in files) == (store == "sqlite")
+    migrations = {str(path.relative_to(ROOT)) for path in (ROOT / MIGRATIONS).glob("**/[0-9]*.py")}
+    assert len(migrations) >= 18
+    assert migrations & set(files) == (migrations if store == "sqlite" else set())
     if store == "in_memory":
         assert digest(store) == last
 
@@ -93,6 +122,22 @@ def test_a_machine_that_ran_nothing_changes_nothing_on_the_page(part: str, tmp_p
     assert file.read_text() == stands
     page.write(Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT), file)
     assert file.read_text().partition("\n## Versions")[0] == stands.partition("\n## Versions")[0]
+
+
+def test_one_store_s_run_leaves_the_rows_and_faults_of_the_others(tmp_path: Path) -> None:
+    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
+    file.write_text(stands)
+    ledger = Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT)
+    counts = dict.fromkeys(("operations", "refused", "unknown", "partitions"), 7)
+    run = {"store": "SQLite 9", "seconds": 5, "faults": {"a flood": 3}, "violations": [], "lacking": [], **counts}
+    ledger.add("processes sqlite", run)
+    page.renew("processes", ledger, file)
+    gone = set(stands.splitlines()) - set(file.read_text().splitlines())
+    come = set(file.read_text().splitlines()) - set(stands.splitlines())
+    assert gone
+    assert all("SQLite" in line or line in stands.partition("\nSQLite 3")[2].partition("\nDyn")[0] for line in gone)
+    assert len(come) == 3
+    assert come >= {"SQLite 9:", "| a flood | 3 |"}
 
 
 def test_a_part_that_was_run_replaces_its_section_alone(tmp_path: Path) -> None:
@@ -128,6 +173,7 @@ def test_mutants_that_a_run_has_tried_which_was_broken_off_are_not_tried_again(
         parts, "is_as_expected", lambda verdict: bool(verdict.caught_by) == (verdict.name != "as it is")
     )
     ledger = Ledger(tmp_path / "ledger.jsonl")
+    ledger.code = "0cd6045"
     with pytest.raises(KeyboardInterrupt):
         parts.mutants(ledger, print)
     parts.mutants(ledger, print)
@@ -135,3 +181,24 @@ def test_mutants_that_a_run_has_tried_which_was_broken_off_are_not_tried_again(
     [line] = ledger.lines("mutants")
     assert (line["caught"], line["mutants"], line["equivalent"], line["wrong"]) == (2, 2, 0, [])
     assert line["by"] == {"a": "S5: twice", "b": "S1: lost"}
+    parts.mutants(ledger, print)
+    ledger.code = "0cd6045-dirty"
+    for _ in range(2):
+        parts.mutants(ledger, print)
+    assert asked[2:] == [["as it is", "a", "b"]] * 3
+
+
+def test_what_a_proof_writes_itself_makes_no_other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    git = ("git", "-c", "user.name=ana", "-c", "user.email=ana@example.com")
+    for path in ("docs/reliability.md", "tests/proof/simulated.json", "code.py"):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text("said\n")
+    for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "all")):
+        subprocess.run([*git, *words], check=True)
+    clean = Ledger(tmp_path / "ledger.jsonl").code
+    for path in ("docs/reliability.md", "tests/proof/simulated.json"):
+        (tmp_path / path).write_text("said more\n")
+    assert Ledger(tmp_path / "ledger.jsonl").code == clean
+    (tmp_path / "code.py").write_text("else\n")
+    assert Ledger(tmp_path / "ledger.jsonl").code == f"{clean}-dirty"

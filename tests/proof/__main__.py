@@ -80,7 +80,8 @@ def _run(name: str, seconds: float, ledger: Ledger, *, alone: bool) -> None:
 
 
 def _is_broken(ledger: Ledger) -> bool:
-    simulated = (ledger.simulated.tally(store).broken for store in parts.STORES["simulation"])
+    newest = (ledger.simulated.newest(store) for store in parts.STORES["simulation"])
+    simulated = (kept.tally.broken for kept in newest if kept)
     real = (
         line["violations"]
         for kind in ("processes", "merging", "branching", "duties")

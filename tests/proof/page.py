@@ -20,6 +20,7 @@ from tests.simulation.batch import Tally
 from tests.simulation.faults import Fault
 
 PAGE: Final = Path("docs/reliability.md")
+_EMPTY: Final = "\n\n"
 _CONTENDED: Final = ("refused", "unknown", "partitions")
 LIBRARIES: Final = ("sqlalchemy", "psycopg", "boto3", "greenlet", "hypothesis")
 HEAD: Final = """# Reliability, in figures
@@ -43,8 +44,9 @@ On the way, seeds 3490, 25465, 59677, 63436, 66577, 79177 and 180983 were report
 checker was at fault: it did not know of a message that the rules allow to come so late, or twice. It knows now (a
 test for each way is in `tests/unit/testing/test_history_check.py` or `tests/unit/stores/test_in_memory_history.py`),
 and the seeds were run again. `python -m tests.proof --only simulation:in_memory` goes on with the next seed, on
-whichever commit and machine, for as long as the files that a run loads are the same; the table names them by a digest,
-`python -m tests.simulation.loaded in_memory` prints that of today.
+whichever commit and machine, for as long as the files that a run loads are the same: what it has done is in
+`tests/proof/simulated.json`, which is committed with this page. The table names the files by a digest; `python -m
+tests.simulation.loaded in_memory` prints that of today.
 """
 
 _PER_OPERATIONS, _PER_FAULTS = (
@@ -182,20 +184,18 @@ def _sum(lines: Iterable[Line], field: str) -> int:
 
 def _simulation(ledger: Ledger, _before: str) -> Iterable[str]:
     yield SIMULATED
-    kept = ledger.simulated
-    found = {store: kept.tally(store) for store in STORES["simulation"]}
-    together = sum(found.values(), start=Tally("together", 0))
-    heads = ("store", "seeds", "operations", "faults", "violations", "commit", "files")
-    marks = {store: (made, f"`{kept.files(store)}`") for store, made in kept.codes.items()}
-    named = {**found, "together": together}
-    yield _table(heads, *((*_simulated_row(tally), *marks.get(name, ("", ""))) for name, tally in named.items()))
-    before = ", ".join(f"{kept.earlier[name]:,} {name}" for name in ("operations", "faults", "violations"))
-    yield f"\nBefore, on files that are others by now: {before}.\n"
+    newest = {store: ledger.simulated.newest(store) for store in STORES["simulation"]}
+    found = [kept.tally if kept else Tally(store, 0) for store, kept in newest.items()]
+    together = sum(found, start=Tally("together", 0))
+    marks = [(kept.made, f"`{kept.files}`") if kept else ("", "") for kept in newest.values()]
+    rows = [(*_simulated_row(tally), *mark) for tally, mark in zip((*found, together), (*marks, ("", "")), strict=True)]
+    yield _table(("store", "seeds", "operations", "faults", "violations", "commit", "files"), *rows)
+    before = ", ".join(f"{number:,} {name}" for name, number in sorted(ledger.simulated.before().items(), reverse=True))
+    yield f"\nOn files that are others by now: {before or 'nothing'}.\n"
     told = Counter({name: count for name, count in together.told.items() if ":" not in name})
     yield f"\nWhat callers were told: {', '.join(f'{name} {count:,}' for name, count in told.most_common())}.\n"
-    yield _table(
-        ("fault", "times"), *((Fault[name].value, f"{count:,}") for name, count in together.faults.most_common())
-    )
+    faults = together.faults.most_common()
+    yield _table(("fault", "times"), *((Fault[name].value, f"{count:,}") for name, count in faults))
 
 
 def _simulated_row(tally: Tally) -> tuple[object, ...]:
@@ -203,25 +203,34 @@ def _simulated_row(tally: Tally) -> tuple[object, ...]:
     return (tally.store, *(f"{figure:,}" for figure in figures), len(tally.broken))
 
 
+_NAMED: Final = {"postgresql": "PostgreSQL", "sqlite": "SQLite", "dynamodb": "DynamoDB Local"}
+"""How the names begin that the servers give themselves."""
+
+
 def _real(ledger: Ledger, before: str) -> Iterable[str]:
-    found = [list(ledger.lines(f"processes {store}")) for store in STORES["processes"]]
-    if not any(found):
-        yield _as_it_stands(REAL, before)
-        return
+    """Yield the figures of each store; those that stand on the page where this ledger has none."""
     yield REAL
+    rows, faults = list[tuple[object, ...]](), list[str]()
+    for store in STORES["processes"]:
+        if lines := list(ledger.lines(f"processes {store}")):
+            rows.append(_real_row(lines))
+            named = ((name, f"{count:,}") for name, count in _faults(lines).most_common())
+            faults.append(f"\n{lines[-1]['store']}:\n{_table(('fault', 'times'), *named)}")
+        elif known := re.search(rf"^\| ({_NAMED[store]} [^|]*) \| (.*) \|$", before, re.MULTILINE):
+            rows.append((known[1], *known[2].split(" | ")))
+            faults += re.findall(rf"^{re.escape(known[1])}:\n\n(?:\|.*\n)+", f"\n{before}", re.MULTILINE)[:1]
+            faults[-1] = "\n" + faults[-1]
     heads = ("store", "runs", "seconds", "operations", "faults", "refused", "unknown", "partitions", "violations")
-    yield _table((*heads, "too little contention"), *(_real_row(lines) for lines in found if lines))
-    for lines in filter(None, found):
-        yield f"\n{lines[-1]['store']}:\n"
-        yield _table(("fault", "times"), *((name, f"{count:,}") for name, count in _faults(lines).most_common()))
+    yield _table((*heads, "too little contention", "commit"), *rows)
+    yield from faults
 
 
 def _real_row(lines: list[Line]) -> tuple[object, ...]:
     seconds, operations = sum(line["seconds"] for line in lines), _sum(lines, "operations")
     figures = (seconds, operations, _faults(lines).total(), *(_sum(lines, name) for name in _CONTENDED))
     broken = sum(len(line["violations"]) for line in lines)
-    idle = sum(bool(line["lacking"]) for line in lines)
-    return (lines[-1]["store"], len(lines), *(f"{figure:,.0f}" for figure in figures), broken, idle)
+    idle, made = sum(bool(line["lacking"]) for line in lines), f"`{lines[-1]['code']}` ({lines[-1]['at'][:10]})"
+    return (lines[-1]["store"], len(lines), *(f"{figure:,.0f}" for figure in figures), broken, idle, made)
 
 
 _MERGED: Final = {
@@ -320,10 +329,10 @@ def _model(ledger: Ledger, before: str) -> Iterable[str]:
 
 
 def _as_it_stands(section: str, before: str) -> str:
-    """Return a section of the page as it stands there, for another machine's ledger has its figures."""
+    """Return a section whose last paragraph has the figures as the page does: another machine's ledger has them."""
     heading = section.strip().partition("\n")[0]
     stands = re.search(rf"^{re.escape(heading)}\n.*?(?=\n## |\Z)", before, re.MULTILINE | re.DOTALL)
-    return f"\n{stands[0]}" if stands else f"{section}\nNot run yet.\n"
+    return f"{section}\n{stands[0].rstrip().rpartition(_EMPTY)[2] if stands else 'Not run yet.'}\n"
 
 
 def _rest(ledger: Ledger, before: str) -> Iterable[str]:
@@ -363,8 +372,8 @@ def _plain_row(module: str, lines: list[Line], before: str) -> tuple[object, ...
 
 def _versions() -> Iterable[str]:
     libraries = ", ".join(f"{name} {version(name)}" for name in LIBRARIES)
-    yield f"\n## Versions\n\nThis page was last written whole with Python {platform.python_version()}, "
-    yield f"SQLite {sqlite3.sqlite_version}, {libraries}.\n"
+    yield "\n## Versions\n\nEach figure names its commit. The machine that wrote them last has "
+    yield f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, {libraries}.\n"
 
 
 ALONE: Final = {

@@ -112,7 +112,9 @@ def _on_processes(kind: str, seconds: float, seed: int) -> dict[str, Any]:
 def mutants(ledger: Ledger, say: Say) -> None:
     """Try every mutant, once for each commit; those that a run has tried which was broken off are not tried again."""
     names = [*CONTROLS, *EVERY]
-    known = {line["name"]: line for line in ledger.lines("mutant") if line["code"] == ledger.code}
+    # A tree with changes has no name that says which, and who asks again after the end wants all of them again.
+    begun = not ledger.code.endswith(("-dirty", "unknown")) and not ledger.has("mutants")
+    known = {line["name"]: line for line in ledger.lines("mutant") if begun and line["code"] == ledger.code}
     for verdict in all_tried([name for name in names if name not in known], JOBS):
         told = {"name": verdict.name, "by": verdict.caught_by, "operations": verdict.operations}
         known[verdict.name] = {**told, "expected": is_as_expected(verdict)}

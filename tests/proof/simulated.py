@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -15,58 +19,96 @@ from tests.simulation.loaded import digest
 KEPT: Final = Path("tests/proof/simulated.json")
 
 
+@dataclass(frozen=True)
+class Kept:
+    """What is kept of one store and the files that its runs loaded.
+
+    :param files: their digest.
+    :param code: the commit of the last of them, and ``at`` when it was.
+    :param tally: of all seeds from 0 on.
+    """
+
+    files: str
+    code: str
+    at: str
+    tally: Tally
+
+    @property
+    def made(self) -> str:
+        """The commit and the day."""
+        return f"`{self.code}` ({self.at[:10]})"
+
+
 class Simulated:
-    """The tallies of seeds, one for each store, and the sums of those of other files.
+    """The tallies of seeds, one for each store and digest; a digest that comes back goes on where it ended.
 
     :param path: of the file; made with the first tally.
     :param digest: of the files that a run on a store loads.
     """
 
     def __init__(self, path: Path = KEPT, digest: Callable[[str], str] = digest) -> None:
-        self._path, self._digest = path, digest
-        self._kept: dict[str, Any] = {"earlier": {"operations": 0, "faults": 0, "violations": 0}, "stores": {}}
-        if path.exists():
-            self._kept = json.loads(path.read_text())
+        self._path, self._digest, self._files = path, digest, dict[str, str]()
 
-    @property
-    def earlier(self) -> dict[str, int]:
-        """The operations, faults and violations of files that are others by now."""
-        return dict(self._kept["earlier"])
+    def newest(self, store: str) -> Kept | None:
+        """Return what was simulated last on a store."""
+        return max(self._of(store), key=lambda kept: kept.at, default=None)
 
-    @property
-    def codes(self) -> dict[str, str]:
-        """The commit and the day of the last tally of each store."""
-        return {store: f"`{kept['code']}` ({kept['day']})" for store, kept in self._kept["stores"].items()}
-
-    def files(self, store: str) -> str:
-        """Return the digest of the files that a store's tally is of; empty for none."""
-        return str(self._kept["stores"].get(store, {}).get("files", ""))
-
-    def tally(self, store: str) -> Tally:
-        """Return what was kept of a store."""
-        kept = self._kept["stores"].get(store)
-        if kept is None:
-            return Tally(store, 0)
-        found = Tally(**kept["tally"])
-        found.told, found.faults = Counter(found.told), Counter(found.faults)
-        return found
+    def before(self) -> dict[str, int]:
+        """Return operations, faults and violations on files that are not those of the newest tallies."""
+        total = Counter(self._read()["before"])
+        newest = [self.newest(store) for store in self._stores()]
+        for kept in (kept for store in self._stores() for kept in self._of(store) if kept not in newest):
+            did = kept.tally.operations, kept.tally.faults.total(), len(kept.tally.broken)
+            total.update(dict(zip(("operations", "faults", "violations"), did, strict=True)))
+        return dict(total)
 
     def begin(self, store: str) -> int:
-        """Return the first seed that was not run yet, which is 0 where files have changed since."""
-        files = self._digest(store)
-        if self.files(store) != files:
-            old = self.tally(store)
-            did = {"operations": old.operations, "faults": old.faults.total(), "violations": len(old.broken)}
-            self._kept["earlier"] = {name: number + did[name] for name, number in self.earlier.items()}
-            self._kept["stores"][store] = {"files": files, "tally": vars(Tally(store, 0))}
-        return self.tally(store).seeds
+        """Return the first seed that was not run yet on the files of today."""
+        self._files[store] = self._digest(store)
+        return max((kept.tally.seeds for kept in self._of(store) if kept.files == self._files[store]), default=0)
 
     def add(self, found: Tally, code: str) -> None:
-        """Keep what the next seeds of a store did.
+        """Keep what the next seeds of a store did, after :meth:`begin`.
 
         :param code: the commit that is checked out.
+        :raises RuntimeError: when somebody else has added seeds meanwhile; nothing of what is kept is changed.
         """
-        kept = self._kept["stores"][found.store]
-        kept["tally"] = vars(self.tally(found.store) + found)
-        kept |= {"code": code, "day": datetime.now(UTC).date().isoformat()}
-        self._path.write_text(json.dumps(self._kept, indent=1, sort_keys=True) + "\n")
+        store, files, at = found.store, self._files[found.store], datetime.now(UTC).isoformat(timespec="microseconds")
+        with self._alone():
+            ours = next(
+                (kept for kept in self._of(store) if kept.files == files), Kept(files, code, at, Tally(store, 0))
+            )
+            if ours.tally.seeds != found.first:
+                raise RuntimeError(
+                    f"{self._path} has {ours.tally.seeds} seeds of {store} by now, and these begin at {found.first}: "
+                    f"somebody else simulates, too. Let it be one at a time"
+                )
+            whole = replace(ours, code=code, at=at, tally=ours.tally + found)
+            self._write({**self._read(), f"{store} {files}": {**vars(whole), "tally": vars(whole.tally)}})
+
+    def _stores(self) -> set[str]:
+        return {name.split()[0] for name in self._read() if " " in name}
+
+    def _of(self, store: str) -> Iterator[Kept]:
+        for name, kept in self._read().items():
+            if name.startswith(f"{store} "):
+                counted = {each: Counter(kept["tally"][each]) for each in ("told", "faults")}
+                yield Kept(**{**kept, "tally": Tally(**{**kept["tally"], **counted})})
+
+    def _read(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self._path.read_text()) if self._path.exists() else {"before": {}}
+        return found
+
+    def _write(self, kept: dict[str, Any]) -> None:
+        beside = self._path.with_suffix(".new")
+        beside.write_text(json.dumps(kept, indent=1, sort_keys=True) + "\n")
+        beside.replace(self._path)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        folder = os.open(self._path.parent, os.O_RDONLY)
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(folder)

@@ -8,34 +8,41 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 from tests.simulation.run import simulate
 from tests.simulation.stores import STORES
 
-ROOT = Path(__file__).parents[2]
+ROOT: Final = Path(__file__).parents[2]
 
 
 def digest(store: str) -> str:
-    """Return the digest of what a run on a store executes, asked in a process that has loaded nothing else."""
+    """Return the digest of the files that a run on a store loads, asked in a process that has loaded nothing else."""
     command = [sys.executable, "-m", "tests.simulation.loaded", store]
-    said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    return said.split()[-1]
+    return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True).stdout.split()[-1]
 
 
-def _loaded() -> Iterator[Path]:
-    """Yield the files of this repository that this process has loaded."""
-    for module in list(sys.modules.values()):
-        path = Path(getattr(module, "__file__", None) or "/")
-        if module.__name__ != "__main__" and path.is_relative_to(ROOT) and "site-packages" not in path.parts:
+def loaded_by(store: str) -> Iterator[Path]:
+    """Yield the files of this repository that a seed executes or that were imported for it."""
+    executed = {each.__file__ for each in list(sys.modules.values()) if getattr(each, "__file__", None)}
+
+    def note(event: str, arguments: tuple[object, ...]) -> None:
+        if event == "exec":  # alembic's migrations are no modules that anybody finds
+            executed.add(getattr(arguments[0], "co_filename", None))
+
+    sys.addaudithook(note)
+    simulate(0, STORES[store])
+    for name in sorted(filter(None, executed)):
+        path = Path(name)
+        if path.is_relative_to(ROOT) and "site-packages" not in path.parts and path != Path(__file__):
             yield path.relative_to(ROOT)
 
 
 def main(store: str) -> None:
-    """Run a seed, so that what is loaded late is loaded too."""
+    """Print the files, and their digest."""
     logging.disable(logging.CRITICAL)
-    simulate(0, STORES[store])
     whole = hashlib.sha256()
-    for path in sorted(_loaded()):
+    for path in loaded_by(store):
         print(path)
         whole.update(f"{path} {hashlib.sha256((ROOT / path).read_bytes()).hexdigest()}\n".encode())
     print(whole.hexdigest()[:12])

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any, ClassVar, TypeVar
 
+from airflow_coordination.leases.cleaning import Cleaning
 from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.leases.heartbeat import Heartbeat
 from airflow_coordination.leases.lease import Lease
@@ -276,10 +277,11 @@ class RecordedCoordinator:
     def commands(self) -> SourceCoordinator:
         """The coordinator as commands of branches and purges are given it: what they do to partitions is noted.
 
-        What they change of the view is noted by :meth:`change_view`.
+        That is what its parts ``people`` and ``cleaning`` do. What they change of the view is noted by
+        :meth:`change_view`.
         """
         one = copy(self.coordinator)
-        one.__dict__["people"] = self.people
+        vars(one).update(people=self.people, cleaning=Cleaning(one._core, self.people))
         return one
 
     def act(self, action: Action, key: str) -> Partition:

@@ -57,4 +57,4 @@ def test_partitions_go_from_supplier_to_published_rows(tmp_path, store_url, run_
     coordinator = SourceCoordinator(open_store(store_url), source="numbers", owner="test")
     assert coordinator.counts()[PartitionStatus.COMPLETED] == 2
     labels = {ti.map_index: ti.rendered_map_index for ti in run.get_task_instances() if ti.task_id == "process"}
-    assert labels == {0: "part-0", 1: "part-1"}
+    assert labels == {0: "part-0: 10 rows", 1: "part-1: 10 rows"}

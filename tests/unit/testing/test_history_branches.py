@@ -226,6 +226,7 @@ def test_s23_hidden_restored_and_partly_emptied_is_explained(source: Source) -> 
     seen = one.coordinator.partition("a")
     assert seen is not None
     one.commands.people.purge(seen, ["d"], "ana", "nobody can see it")
+    assert one.commands.people is one.commands.cleaning._people is one.people
     assert one.published("a") == {"d": (), f"~{number}~d": ("new a",)}
     assert source.shown() == {"a": ("new a",), "b": ("new b",)}
     assert source.broken == []
