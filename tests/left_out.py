@@ -47,6 +47,7 @@ class LeftOut:
     :param parts: into so many parts its tests are dealt out by the digests of their IDs; each commit tries one. Where
         files of ``files`` have changed all are tried, but not in a landing that is one for more than ``WHOLE`` rows.
     :param unless: patterns of files. As long as they are as they were when the proof last ran, CI tries none of it.
+    :param long: of its places what is marked so and no other row runs; CI never tries it.
     """
 
     name: str
@@ -56,6 +57,18 @@ class LeftOut:
     files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     parts: int = 1
     unless: tuple[str, ...] = ()
+    long: bool = False
+
+    def runs(self, node: str, *, long: bool) -> bool:
+        """Return whether the proof runs a test for this row.
+
+        :param node: its ID.
+        :param long: whether it is marked so.
+        """
+        if self.long:
+            return long and not any(row.runs(node, long=long) for row in ROWS if not row.long)
+        decides = self.turns or self.parts > 1 or self.unless
+        return self.decides(node) if decides else node.startswith(_beginnings(self.places))
 
     def decides(self, node: str) -> bool:
         """Return whether it is for this row to say if CI tries a test, by its ID."""
@@ -396,6 +409,7 @@ ROWS: Final = (
     ),
     LeftOut("a million partitions through an Airflow", ("tests/system/test_million.py",), "none of it"),
     LeftOut("kills of a task in Airflow", ("tests/system/test_kills.py",), "four of fifteen"),
+    LeftOut("what takes long elsewhere", ("tests",), "none of it; of most a shorter form", long=True),
 )
 
 

@@ -127,6 +127,15 @@ def test_the_proof_asks_for_what_a_row_decides_about() -> None:
     assert all(node.startswith(places[0]) for node in nodes)
 
 
+def test_what_is_long_and_in_no_other_row_is_one() -> None:
+    """Or neither CI nor the proof would ever run it."""
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "--row=what takes long elsewhere"]
+    places = ("tests/integration/families/test_races.py", "tests/integration/airflow/test_slice.py")
+    asked = subprocess.run([*command, *places], cwd=left_out.ROOT, capture_output=True, text=True, check=True)
+    nodes = [line.partition("[")[2] for line in asked.stdout.splitlines() if "::" in line]
+    assert nodes == ["1000-postgresql]", "1000-dynamodb]"]
+
+
 @pytest.mark.parametrize("row", TURNS, **by_name)
 def test_what_a_pattern_names_is_there(row: LeftOut) -> None:
     """A test that got another name would be tried by each commit, and its turn would try nothing."""
