@@ -29,7 +29,6 @@ ONLY_READ = {
     "python -m pytest *": ON_A_PAGE,
     "python -m scripts.dashboard.picture": "wants a Prometheus: tests/docs/test_dashboard_picture.py draws it",
     "python -m tests.merging *": "takes half a minute: tests/merging runs it with other seeds",
-    "python -m tests.mutants": PROVES,
     "python -m tests.processes *": PROVES,
     "python -m tests.proof *": PROVES,
     "scripts/accept.py": "writes what is pinned: make lint runs it to compare",

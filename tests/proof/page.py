@@ -192,6 +192,8 @@ def _simulation(ledger: Ledger, _before: str) -> Iterable[str]:
     yield _table(("store", "seeds", "operations", "faults", "violations", "commit", "files"), *rows)
     before = ", ".join(f"{number:,} {name}" for name, number in sorted(ledger.simulated.before().items(), reverse=True))
     yield f"\nOn files that are others by now: {before or 'nothing'}.\n"
+    if not together.operations:
+        return
     told = Counter({name: count for name, count in together.told.items() if ":" not in name})
     yield f"\nWhat callers were told: {', '.join(f'{name} {count:,}' for name, count in told.most_common())}.\n"
     faults = together.faults.most_common()

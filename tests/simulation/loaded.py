@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import logging
 import subprocess
@@ -38,15 +39,18 @@ def loaded_by(store: str) -> Iterator[Path]:
             yield path.relative_to(ROOT)
 
 
-def main(store: str) -> None:
+def main() -> None:
     """Print the files, and their digest."""
+    parser = argparse.ArgumentParser(prog="python -m tests.simulation.loaded", description=__doc__)
+    parser.add_argument("store", choices=STORES)
+    given = parser.parse_args()
     logging.disable(logging.CRITICAL)
     whole = hashlib.sha256()
-    for path in loaded_by(store):
+    for path in loaded_by(given.store):
         print(path)
         whole.update(f"{path} {hashlib.sha256((ROOT / path).read_bytes()).hexdigest()}\n".encode())
     print(whole.hexdigest()[:12])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main()
