@@ -13,7 +13,6 @@ _AS_IT_IS: Final = "what is held has that value already"
 
 EQUIVALENT: Final[tuple[tuple[str, str], ...]] = (
     ("rule.acquire/conjunct 1", _HELD),
-    ("rule.acquire_as_seen/conjunct 1", _HELD),
     ("rule.reclaim/conjunct 1", _HELD),
     ("rule.act.* held/conjunct 1", _NO_TOMBSTONE),
     ("rule.act.* held/loses waits_for", _WAITS_FOR_NOBODY),
