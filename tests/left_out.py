@@ -14,7 +14,7 @@ import os
 import re
 import subprocess
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
@@ -480,10 +480,15 @@ def row_of(name: str) -> LeftOut:
 def digest_of(row: LeftOut) -> str:
     """Return the digest of the files that a row asks about, of their names and what is in them; empty for none."""
     files = sorted({path for pattern in row.unless for path in ROOT.glob(pattern)})
+    return digest_of_files(files, _asked_about) if files else ""
+
+
+def digest_of_files(files: Iterable[Path], read: Callable[[Path], bytes] = Path.read_bytes) -> str:
+    """Return the digest of files of this repository in this order, of their names and what is read of them."""
     whole = hashlib.sha256()
     for path in files:
-        whole.update(f"{path.relative_to(ROOT)} {hashlib.sha256(_asked_about(path)).hexdigest()}\n".encode())
-    return whole.hexdigest()[:12] if files else ""
+        whole.update(f"{path.relative_to(ROOT)} {hashlib.sha256(read(path)).hexdigest()}\n".encode())
+    return whole.hexdigest()[:12]
 
 
 def _asked_about(path: Path) -> bytes:

@@ -29,6 +29,12 @@ def some(first: int, broken: tuple[tuple[int, str], ...] = (), store: str = "in_
     return Tally(store, first, 20, 8_000, Counter({"ok": 5_000}), Counter({"LOST": 900}), list(broken))
 
 
+def page_as_committed(folder: Path) -> tuple[Path, str]:
+    file, stands = folder / "reliability.md", (ROOT / page.PAGE).read_text()
+    file.write_text(stands)
+    return file, stands
+
+
 def newest(kept: Path, store: str = "in_memory") -> Kept:
     found = Simulated(kept).newest(store)
     assert found
@@ -94,8 +100,7 @@ def test_the_page_says_of_which_files_and_what_was_before(tmp_path: Path, kept: 
 
 def test_the_page_is_what_is_kept(tmp_path: Path) -> None:
     """Both are committed. Where they differ: ``python -m tests.proof --page``."""
-    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
-    file.write_text(stands)
+    file, stands = page_as_committed(tmp_path)
     page.renew("simulation", Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT), file)
     assert file.read_text() == stands
 
@@ -116,8 +121,7 @@ def test_a_digest_is_of_what_a_run_loads_and_of_nothing_else(store: str) -> None
 @pytest.mark.parametrize("part", page.ALONE)
 def test_a_machine_that_ran_nothing_changes_nothing_on_the_page(part: str, tmp_path: Path) -> None:
     """Or a session that runs one part alone would forget what others have run."""
-    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
-    file.write_text(stands)
+    file, stands = page_as_committed(tmp_path)
     page.renew(part, Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT), file)
     assert file.read_text() == stands
     page.write(Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT), file)
@@ -125,8 +129,7 @@ def test_a_machine_that_ran_nothing_changes_nothing_on_the_page(part: str, tmp_p
 
 
 def test_one_store_s_run_leaves_the_rows_and_faults_of_the_others(tmp_path: Path) -> None:
-    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
-    file.write_text(stands)
+    file, stands = page_as_committed(tmp_path)
     ledger = Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT)
     counts = dict.fromkeys(("operations", "refused", "unknown", "partitions"), 7)
     run = {"store": "SQLite 9", "seconds": 5, "faults": {"a flood": 3}, "violations": [], "lacking": [], **counts}
@@ -141,8 +144,7 @@ def test_one_store_s_run_leaves_the_rows_and_faults_of_the_others(tmp_path: Path
 
 
 def test_a_part_that_was_run_replaces_its_section_alone(tmp_path: Path) -> None:
-    file, stands = tmp_path / "reliability.md", (ROOT / page.PAGE).read_text()
-    file.write_text(stands)
+    file, stands = page_as_committed(tmp_path)
     ledger = Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT)
     ledger.add("mutants", {"caught": 7, "mutants": 8, "equivalent": 1, "wrong": [], "slowest": 5, "by": {"a": "S1: x"}})
     page.renew("mutants", ledger, file)

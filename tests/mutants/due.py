@@ -44,7 +44,7 @@ def due(kinds: Mapping[int, Mapping[str, Iterable[str]]], root: Path = ROOT) -> 
     """
     base, said = since(root)
     changed = None if base is None else changed_since(base, root)
-    digest = _git(root, "rev-parse", "HEAD") or ""
+    digest = git(root, "rev-parse", "HEAD") or ""
     names, left = list[str](), 0
     for most, places in kinds.items():
         found = [name for name, files in places.items() if changed is None or not changed.isdisjoint(files)]
@@ -64,13 +64,13 @@ def since(root: Path = ROOT) -> tuple[str | None, str]:
 
     A clone may be shallow, have no remote and no branch but the landing's own.
     """
-    head = _git(root, "rev-parse", "HEAD")
+    head = git(root, "rev-parse", "HEAD")
     for branch in BRANCHES:
-        base = _git(root, "merge-base", "HEAD", branch)
+        base = git(root, "merge-base", "HEAD", branch)
         if base and base != head:
             return base, f"since {base[:7]}, where it left {branch}"
     known = _TRIED.search((root / _PAGE).read_text()) if (root / _PAGE).exists() else None
-    base = known and _git(root, "rev-parse", "--verify", "--quiet", f"{known[1]}^{{commit}}")
+    base = known and git(root, "rev-parse", "--verify", "--quiet", f"{known[1]}^{{commit}}")
     if base and base != head:
         return base, f"since {base[:7]}, when make proof has last tried all"
     return None, "of all: nothing here says what has changed"
@@ -78,12 +78,12 @@ def since(root: Path = ROOT) -> tuple[str | None, str]:
 
 def changed_since(base: str, root: Path = ROOT) -> frozenset[str]:
     """Return the files that differ from a commit, also those that are not committed yet."""
-    differ = _git(root, "diff", "--name-only", "--no-renames", base) or ""
-    new = _git(root, "ls-files", "--others", "--exclude-standard") or ""
+    differ = git(root, "diff", "--name-only", "--no-renames", base) or ""
+    new = git(root, "ls-files", "--others", "--exclude-standard") or ""
     return frozenset([*differ.split("\n"), *new.split("\n")]) - {""}
 
 
-def _git(root: Path, *asked: str) -> str | None:
+def git(root: Path, *asked: str) -> str | None:
     """Return what git says, ``None`` when it cannot."""
     command: Sequence[str] = ("git", "-c", "safe.directory=*", "-c", "core.quotePath=false", *asked)
     try:

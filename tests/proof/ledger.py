@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import platform
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
+from tests.mutants.due import git
 from tests.proof.simulated import KEPT, Simulated
 
 Line = dict[str, Any]
@@ -52,10 +52,8 @@ class Ledger:
 
 def _commit() -> str:
     """Return the commit that is checked out, marked if there is more than it and what a proof writes."""
-    said = _git("describe", "--always")
-    changed = _git("status", "--porcelain", "--untracked-files=no", "--", ".", *(f":!{path}" for path in WRITTEN))
+    here = Path.cwd()
+    said = git(here, "describe", "--always")
+    others = (f":!{path}" for path in WRITTEN)
+    changed = git(here, "status", "--porcelain", "--untracked-files=no", "--", ".", *others)
     return f"{said}-dirty" if said and changed else said or "unknown"
-
-
-def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], capture_output=True, text=True, check=False).stdout.strip()

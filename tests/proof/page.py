@@ -6,7 +6,7 @@ import platform
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -20,7 +20,6 @@ from tests.simulation.batch import Tally
 from tests.simulation.faults import Fault
 
 PAGE: Final = Path("docs/reliability.md")
-_EMPTY: Final = "\n\n"
 _CONTENDED: Final = ("refused", "unknown", "partitions")
 LIBRARIES: Final = ("sqlalchemy", "psycopg", "boto3", "greenlet", "hypothesis")
 HEAD: Final = """# Reliability, in figures
@@ -182,6 +181,10 @@ def _sum(lines: Iterable[Line], field: str) -> int:
     return sum(line[field] for line in lines)
 
 
+def _made(line: Line) -> str:
+    return f"`{line['code']}` ({line['at'][:10]})"
+
+
 def _simulation(ledger: Ledger, _before: str) -> Iterable[str]:
     yield SIMULATED
     newest = {store: ledger.simulated.newest(store) for store in STORES["simulation"]}
@@ -220,8 +223,7 @@ def _real(ledger: Ledger, before: str) -> Iterable[str]:
             faults.append(f"\n{lines[-1]['store']}:\n{_table(('fault', 'times'), *named)}")
         elif known := re.search(rf"^\| ({_NAMED[store]} [^|]*) \| (.*) \|$", before, re.MULTILINE):
             rows.append((known[1], *known[2].split(" | ")))
-            faults += re.findall(rf"^{re.escape(known[1])}:\n\n(?:\|.*\n)+", f"\n{before}", re.MULTILINE)[:1]
-            faults[-1] = "\n" + faults[-1]
+            faults += re.findall(rf"\n{re.escape(known[1])}:\n\n(?:\|.*\n)+", before)
     heads = ("store", "runs", "seconds", "operations", "faults", "refused", "unknown", "partitions", "violations")
     yield _table((*heads, "too little contention", "commit"), *rows)
     yield from faults
@@ -231,7 +233,7 @@ def _real_row(lines: list[Line]) -> tuple[object, ...]:
     seconds, operations = sum(line["seconds"] for line in lines), _sum(lines, "operations")
     figures = (seconds, operations, _faults(lines).total(), *(_sum(lines, name) for name in _CONTENDED))
     broken = sum(len(line["violations"]) for line in lines)
-    idle, made = sum(bool(line["lacking"]) for line in lines), f"`{lines[-1]['code']}` ({lines[-1]['at'][:10]})"
+    idle, made = sum(bool(line["lacking"]) for line in lines), _made(lines[-1])
     return (lines[-1]["store"], len(lines), *(f"{figure:,.0f}" for figure in figures), broken, idle, made)
 
 
@@ -297,44 +299,47 @@ def _beside_row(named: str, lines: list[Line], columns: Columns, before: str) ->
         return (named, *(known[1].split(" | ") if known else ("not run yet", *[""] * (len(columns) + 3))))
     done = (sum(line["counts"].get(name, 0) for line in lines for name in names) for names in columns.values())
     figures = (_sum(lines, "operations"), _faults(lines).total(), *done)
-    broken, made = sum(len(line["violations"]) for line in lines), f"`{lines[-1]['code']}` ({lines[-1]['at'][:10]})"
+    broken, made = sum(len(line["violations"]) for line in lines), _made(lines[-1])
     return (named, *(f"{figure:,}" for figure in figures), broken, made)
 
 
 def _mutants(ledger: Ledger, before: str) -> Iterable[str]:
-    lines = list(ledger.lines("mutants"))
-    if not lines:
-        yield _as_it_stands(MUTANTS, before)
-        return
-    line, by = lines[-1], Counter(name.partition(":")[0] for name in lines[-1]["by"].values())
-    yield MUTANTS
-    yield (
-        f"\n{line['caught']} of {line['mutants']} were caught (commit {line['code']}), "
+    yield _last(ledger, "mutants", MUTANTS, _of_mutants, before)
+
+
+def _of_mutants(line: Line) -> str:
+    by = Counter(name.partition(":")[0] for name in line["by"].values())
+    return (
+        f"{line['caught']} of {line['mutants']} were caught (commit {line['code']}), "
         f"{line.get('equivalent', 0)} are known to be as good as the code; the slowest after "
         f"{line['slowest']:,} operations. What caught them: "
-        f"{', '.join(f'{name} {count}' for name, count in by.most_common())}.\n"
+        f"{', '.join(f'{name} {count}' for name, count in by.most_common())}."
     )
 
 
 def _model(ledger: Ledger, before: str) -> Iterable[str]:
-    lines = list(ledger.lines("model"))
-    if not lines:
-        yield _as_it_stands(MODEL, before)
-        return
-    line = lines[-1]
-    yield MODEL
-    yield (
-        f"\n{line['scenarios']} scenarios (commit {line['code']}): {line['states']:,} states, {line['edges']:,} steps, "
+    yield _last(ledger, "model", MODEL, _of_the_model, before)
+
+
+def _of_the_model(line: Line) -> str:
+    return (
+        f"{line['scenarios']} scenarios (commit {line['code']}): {line['states']:,} states, {line['edges']:,} steps, "
         f"{line['complete']} explored to their end within their bounds, the others for their share of the time; "
-        f"{len(line['wrong'])} not as they should be.\n"
+        f"{len(line['wrong'])} not as they should be."
     )
 
 
+def _last(ledger: Ledger, part: str, section: str, told: Callable[[Line], str], before: str) -> str:
+    """Return a section that ends with what the last run has told; as on the page where this ledger has none."""
+    lines = list(ledger.lines(part))
+    return f"{section}\n{told(lines[-1]) if lines else _as_it_stands(section, before)}\n"
+
+
 def _as_it_stands(section: str, before: str) -> str:
-    """Return a section whose last paragraph has the figures as the page does: another machine's ledger has them."""
+    """Return the last paragraph that a section has on the page."""
     heading = section.strip().partition("\n")[0]
     stands = re.search(rf"^{re.escape(heading)}\n.*?(?=\n## |\Z)", before, re.MULTILINE | re.DOTALL)
-    return f"{section}\n{stands[0].rstrip().rpartition(_EMPTY)[2] if stands else 'Not run yet.'}\n"
+    return stands[0].rstrip().rpartition("\n\n")[2] if stands else "Not run yet."
 
 
 def _rest(ledger: Ledger, before: str) -> Iterable[str]:
@@ -349,7 +354,7 @@ def _rest_row(row: LeftOut, lines: list[Line], before: str) -> tuple[object, ...
         known = re.search(rf"^\| {re.escape(row.name)} \| [^|]* \| (.*) \|$", before, re.MULTILINE)
         return (row.name, row.tried, *(known[1].split(" | ") if known else ("not run yet", "", "", "", "")))
     line = lines[-1]
-    minutes, made = f"{line['seconds'] / 60:.1f}", f"`{line['code']}` ({line['at'][:10]})"
+    minutes, made = f"{line['seconds'] / 60:.1f}", _made(line)
     return (row.name, row.tried, line["passed"], line["failed"], minutes, made, line["files"] and f"`{line['files']}`")
 
 
@@ -368,7 +373,7 @@ def _plain_row(module: str, lines: list[Line], before: str) -> tuple[object, ...
     line = lines[-1]
     caught, new = sum(line["by"].values()), len(line["wrong"])
     share, by_mypy = f"{caught} ({caught / line['mutants']:.1%})", line["by"].get("mypy", 0)
-    listed, made = line["mutants"] - caught - new, f"`{line['code']}` ({line['at'][:10]})"
+    listed, made = line["mutants"] - caught - new, _made(line)
     return (named, line["mutants"], share, caught - by_mypy, by_mypy, listed, new, made)
 
 

@@ -56,10 +56,10 @@ class Simulated:
     def before(self) -> dict[str, int]:
         """Return operations, faults and violations on files that are not those of the newest tallies."""
         total = Counter(self._read()["before"])
-        newest = [self.newest(store) for store in self._stores()]
-        for kept in (kept for store in self._stores() for kept in self._of(store) if kept not in newest):
-            did = kept.tally.operations, kept.tally.faults.total(), len(kept.tally.broken)
-            total.update(dict(zip(("operations", "faults", "violations"), did, strict=True)))
+        for store in {name.split()[0] for name in self._read() if " " in name}:
+            for kept in sorted(self._of(store), key=lambda kept: kept.at)[:-1]:
+                did = kept.tally.operations, kept.tally.faults.total(), len(kept.tally.broken)
+                total.update(dict(zip(("operations", "faults", "violations"), did, strict=True)))
         return dict(total)
 
     def begin(self, store: str) -> int:
@@ -85,9 +85,6 @@ class Simulated:
                 )
             whole = replace(ours, code=code, at=at, tally=ours.tally + found)
             self._write({**self._read(), f"{store} {files}": {**vars(whole), "tally": vars(whole.tally)}})
-
-    def _stores(self) -> set[str]:
-        return {name.split()[0] for name in self._read() if " " in name}
 
     def _of(self, store: str) -> Iterator[Kept]:
         for name, kept in self._read().items():
