@@ -89,16 +89,21 @@ def _beginnings(places: tuple[str, ...]) -> tuple[str, ...]:
 
 _OUTSIDE: Final[Mapping[str, tuple[str, ...]]] = {
     "Kafka": ("tests/integration/kafka/test_kafka.py", "tests/integration/kafka/test_offsets.py"),
-    "Kinesis": tuple(
-        f"tests/integration/kinesis/test_{name}.py"
-        for name in ("discovery", "engines", "kcl_takeover", "reading", "sharing")
-    ),
+    "Kinesis": tuple(f"tests/integration/kinesis/test_{name}.py" for name in ("discovery", "engines", "reading")),
+    "Kinesis handed over": tuple(f"tests/integration/kinesis/test_{name}.py" for name in ("kcl_takeover", "sharing")),
     "OpenSearch": (
         "tests/integration/engines/test_opensearch.py",
         "tests/integration/sinks/test_opensearch.py",
         "tests/integration/sinks/test_opensearch_faults.py",
     ),
 }
+_ASKS: Final = {
+    "Kafka": "kafka/",
+    "Kinesis": "kinesis/[!k]",
+    "Kinesis handed over": "kinesis/kcl_",
+    "OpenSearch": "opensearch/",
+}
+"""What each of them is asked by, below ``systems``."""
 _ON_THE_INDEX: Final = ("tests/integration/spark_faults/test_zombie_sink.py", r"\[index\]")
 """A test of drivers of which one case asks OpenSearch; that of a table is always tried."""
 
@@ -204,11 +209,12 @@ ROWS: Final = (
     LeftOut(
         "pages that start Spark and engines",
         ("tests/docs/test_snippets.py",),
-        "one of six; the README and all other pages always",
+        "one of seven; the README and all other pages always",
         turns={
             name: rf"\[docs/{name}\.md\]"
             for name in (
                 "how-to/deliver",
+                "how-to/deliver-again",
                 "how-to/files-to-a-table",
                 "how-to/opensearch",
                 "how-to/own-store",
@@ -220,10 +226,10 @@ ROWS: Final = (
     LeftOut(
         "engines of streams and of an index",
         (*(file for files in _OUTSIDE.values() for file in files), _ON_THE_INDEX[0]),
-        "one of three, of those that have changed if one has; with stand-ins always",
+        "one of four, of those that have changed if one has; with stand-ins always",
         turns={name: f"^({'|'.join(files)})::" for name, files in _OUTSIDE.items()}
         | {"OpenSearch": f"^({'|'.join(_OUTSIDE['OpenSearch'])})::|^{_ON_THE_INDEX[0]}::.*{_ON_THE_INDEX[1]}"},
-        files={name: (f"airflow_coordination/systems/{name.lower()}/*", *files) for name, files in _OUTSIDE.items()},
+        files={name: (f"airflow_coordination/systems/{_ASKS[name]}*", *files) for name, files in _OUTSIDE.items()},
     ),
     LeftOut(
         "sixteen writers at once, in the kit",

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+import textwrap
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from tests.left_out import ROWS
 from tests.mutants.trial import Verdict
 from tests.proof import page, parts
 from tests.proof.ledger import Ledger
+from tests.proof.lines import add, read
 from tests.proof.simulated import KEPT, Kept, Simulated
 from tests.simulation.batch import Tally
 from tests.simulation.loaded import ROOT, digest
@@ -188,6 +194,89 @@ def test_mutants_that_a_run_has_tried_which_was_broken_off_are_not_tried_again(
     for _ in range(2):
         parts.mutants(ledger, print)
     assert asked[2:] == [["as it is", "a", "b"]] * 3
+
+
+def test_tests_that_a_run_has_tried_which_was_broken_off_are_not_tried_again(tmp_path: Path) -> None:
+    """And what came of them counts, a failure too."""
+    tests = """
+        import os, pathlib, pytest
+
+        @pytest.fixture
+        def broken():
+            yield
+            assert False
+
+        def test_a(): pass
+        def test_b(): assert False
+        def test_c(broken): pass
+        def test_d(): pytest.skip("not here")
+        def test_e():
+            if not pathlib.Path("again").exists():
+                pathlib.Path("again").touch()
+                os._exit(9)  # as who is killed
+        def test_f(): pass
+    """
+    (tmp_path / "test_some.py").write_text(textwrap.dedent(tests))
+    notes = tmp_path / "notes.jsonl"
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.noting", f"--noted={notes}", "test_some.py"]
+    at_root = {**os.environ, "PYTHONPATH": str(ROOT)}
+    told = {}
+    for ended in (9, 0):
+        run = subprocess.run(command, cwd=tmp_path, env=at_root, capture_output=True, text=True, check=False)
+        assert run.returncode == ended, run.stdout
+        told[ended] = {line["test"].partition("::test_")[2]: line["outcome"] for line in read(notes)}
+    assert told[9] == {"a": "passed", "b": "failed", "c": "failed", "d": "skipped"}
+    assert told[0] == {**told[9], "e": "passed", "f": "passed"}
+    assert len(list(read(notes))) == 6
+
+
+@pytest.mark.parametrize("cut", ['{"n": 2', '{"n": 2}'])
+def test_a_line_that_was_cut_off_breaks_none_that_follow(cut: str, tmp_path: Path) -> None:
+    file = tmp_path / "some" / "lines.jsonl"
+    add(file, {"n": 1})
+    with file.open("a") as cut_off:
+        cut_off.write(cut)
+    add(file, {"n": 3})
+    add(file, {"n": 4})
+    assert [line["n"] for line in read(file) if line["n"] != 2] == [1, 3, 4]
+
+
+def test_a_row_that_was_broken_off_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    row = next(row for row in ROWS if row.name == "cases of Druid, each expectation changed")
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q", f"--row={row.name}", *row.places]
+    asked = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    tests = [line for line in asked.stdout.splitlines() if "::" in line]
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    ledger.code = "0cd6045"
+    with suppress(KeyboardInterrupt), ledger.notes(f"rest {row.name}") as notes:
+        add(notes, {"test": tests[0], "outcome": "failed", "seconds": 60.0})
+        raise KeyboardInterrupt
+    parts.rest(row, ledger, print)
+    [line] = ledger.lines(f"rest {row.name}")
+    assert (line["passed"], line["failed"]) == (len(tests) - 1, 1)
+    assert line["seconds"] > 60.0
+    assert not notes.exists()
+
+
+def test_a_tree_with_changes_begins_anew(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    for code, stands in {"0cd6045": True, "0cd6045-dirty": False}.items():
+        ledger.code = code
+        with suppress(KeyboardInterrupt), ledger.notes("rest Spark") as notes:
+            add(notes, {"test": "a"})
+            raise KeyboardInterrupt
+        with ledger.notes("rest Spark") as notes:
+            assert notes.exists() == stands
+
+
+def test_a_row_whose_tests_cannot_be_run_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    row = replace(ROWS[0], places=("tests/nowhere.py",))
+    ledger = Ledger(tmp_path / "ledger.jsonl")
+    with pytest.raises(RuntimeError, match=r"the model's search did not come to the end; run its tests: pytest tests"):
+        parts.rest(row, ledger, print)
+    assert not ledger.has(f"rest {row.name}")
 
 
 def test_what_a_proof_writes_itself_makes_no_other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from tests.mutants.due import git
+from tests.proof.lines import Line, add, read
 from tests.proof.simulated import KEPT, Simulated
 
-Line = dict[str, Any]
 WRITTEN: Final = ("docs/reliability.md", str(KEPT))
 """What a proof writes itself; whoever breaks it off has no other code to prove."""
 
@@ -31,23 +31,34 @@ class Ledger:
 
     def add(self, part: str, figures: Line) -> None:
         """Append what came of a part, with the commit and the Python that it was run on."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
         now, python = datetime.now(UTC).isoformat(timespec="seconds"), platform.python_version()
-        line = {"part": part, "code": self.code, "python": python, "at": now, **figures}
-        with self._path.open("a") as file:
-            file.write(f"{json.dumps(line)}\n")
+        add(self._path, {"part": part, "code": self.code, "python": python, "at": now, **figures})
 
     def lines(self, part: str) -> Iterator[Line]:
-        """Yield the lines of a part, the oldest first; one that was cut off is left out."""
-        if self._path.exists():
-            for text in self._path.read_text().split("\n")[:-1]:
-                line = json.loads(text)
-                if line["part"] == part:
-                    yield line
+        """Yield the lines of a part, the oldest first."""
+        yield from (line for line in read(self._path) if line["part"] == part)
 
     def has(self, part: str) -> bool:
         """Return whether a part was already run on this commit."""
         return any(line["code"] == self.code for line in self.lines(part))
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether what is checked out is a commit; changes have no name that says which."""
+        return not self.code.endswith(("-dirty", "unknown"))
+
+    @contextmanager
+    def notes(self, part: str) -> Iterator[Path]:
+        """Give the file of a part's notes; after a run on this commit was broken off they are still there.
+
+        :param part: takes a line when its run comes to the end, and then the notes go.
+        """
+        file = self._path.parent / f"{part} on {self.code}.jsonl"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not self.is_clean:
+            file.unlink(missing_ok=True)
+        yield file
+        file.unlink(missing_ok=True)
 
 
 def _commit() -> str:

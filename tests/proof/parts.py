@@ -7,10 +7,12 @@ import subprocess
 import sys
 import tempfile
 import time
-import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
+
+import pytest
 
 from tests.branching.batch import run as branch
 from tests.branching.duties import run as run_duties
@@ -21,6 +23,7 @@ from tests.mutants.catalogue import CONTROLS
 from tests.mutants.plain.trial import tried
 from tests.mutants.runner import all_tried, is_as_expected
 from tests.mutants.selection import EVERY
+from tests.proof import lines
 from tests.proof.ledger import Ledger
 from tests.simulation.batch import Tally, run
 
@@ -32,6 +35,7 @@ NOTE_EVERY: Final = 60.0
 PROCESSES: Final = ("postgresql",)
 """Where groups merge, and branches show, on real processes; elsewhere they do in virtual time."""
 Say = Callable[[str], object]
+_AT_THE_END: Final = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED)
 
 
 def simulation(store: str, seconds: float, ledger: Ledger, say: Say) -> None:
@@ -112,8 +116,7 @@ def _on_processes(kind: str, seconds: float, seed: int) -> dict[str, Any]:
 def mutants(ledger: Ledger, say: Say) -> None:
     """Try every mutant, once for each commit; those that a run has tried which was broken off are not tried again."""
     names = [*CONTROLS, *EVERY]
-    # A tree with changes has no name that says which, and who asks again after the end wants all of them again.
-    begun = not ledger.code.endswith(("-dirty", "unknown")) and not ledger.has("mutants")
+    begun = ledger.is_clean and not ledger.has("mutants")  # who asks again after the end wants all of them again
     known = {line["name"]: line for line in ledger.lines("mutant") if begun and line["code"] == ledger.code}
     for verdict in all_tried([name for name in names if name not in known], JOBS):
         told = {"name": verdict.name, "by": verdict.caught_by, "operations": verdict.operations}
@@ -166,20 +169,19 @@ def model(seconds: float, ledger: Ledger, say: Say) -> None:
 
 
 def rest(row: LeftOut, ledger: Ledger, say: Say) -> None:
-    """Run all tests of which CI tries a part."""
-    with tempfile.TemporaryDirectory() as scratch:
-        report = Path(scratch) / "report.xml"
-        command = [sys.executable, "-m", "pytest", "-q", f"--junit-xml={report}", f"--row={row.name}", *row.places]
-        subprocess.run(command, check=False)
-        if not report.exists():
-            raise RuntimeError(f"the tests of {row.name} left no report; run them: pytest {' '.join(row.places)}")
-        [suite] = ET.parse(report).getroot()
-    told = {name: int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")}
-    failed = told["failures"] + told["errors"]
-    passed = told["tests"] - failed - told["skipped"]
-    figures = {"passed": passed, "failed": failed, "seconds": float(suite.get("time", 0)), "files": digest_of(row)}
-    ledger.add(f"rest {row.name}", figures)
-    say(f"{passed} passed, {failed} failed")
+    """Run all tests of which CI tries a part, once for each commit; a run that was broken off goes on."""
+    part = f"rest {row.name}"
+    with ledger.notes(part) as notes:
+        row_of_it = ["-p", "tests.proof.noting", f"--noted={notes}", f"--row={row.name}", *row.places]
+        ended = subprocess.run([sys.executable, "-m", "pytest", "-q", *row_of_it], check=False).returncode
+        tests = list(lines.read(notes))
+        if ended not in _AT_THE_END and not (ended == pytest.ExitCode.NO_TESTS_COLLECTED and tests):
+            raise RuntimeError(f"{row.name} did not come to the end; run its tests: pytest {' '.join(row.places)}")
+        told = Counter(each["outcome"] for each in tests)
+        seconds = round(sum(each["seconds"] for each in tests), 3)
+        counts = {"passed": told["passed"], "failed": told["failed"]}
+        ledger.add(part, {**counts, "seconds": seconds, "files": digest_of(row)})
+    say(f"{told['passed']} passed, {told['failed']} failed")
 
 
 STORES: Final[Mapping[str, Mapping[str, float]]] = {
