@@ -126,8 +126,8 @@ REST: Final = """
 
 `make test` is run for each change, so it tries what a change can break. Of the following it tries a part, and prints
 which and why (`tests/left_out.py`). `make test-all` tries all of it, and so does `make proof`, once for each commit;
-`python -m tests.proof --only rest` does only that. This is when it did last. Where files are named by a digest, CI
-tries all as soon as they are others.
+`python -m tests.proof --only rest` does only that; a row that was broken off goes on with its next test, on the same
+commit. This is when it did last. Where files are named by a digest, CI tries all as soon as they are others.
 """
 
 
