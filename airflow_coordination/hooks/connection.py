@@ -90,6 +90,7 @@ def read_connection(connection: Connection) -> StoreConnection:
         raise SettingsError(
             where, "host", problem, "Set either its host to a store URL or its extra source_coordination"
         )
+    _check_unread(connection, where)
     store = _with_password(parse_config(block or str(url)), connection.password)
     dynamodb_options(store)
     settings = {name: extra[name] for name in SETTING_NAMES & extra.keys()}
@@ -101,6 +102,14 @@ def read_connection(connection: Connection) -> StoreConnection:
         aws_conn_id=extra.get("aws_conn_id"),
         driver_secret=_secret(extra.get("driver_secret"), where),
     )
+
+
+def _check_unread(connection: Connection, where: str) -> None:
+    """Refuse what would change nothing, and nobody would know."""
+    for name in ("schema", "login", "port"):
+        if getattr(connection, name):
+            remedy = "Write it into the URL in its host, or into its extra source_coordination"
+            raise SettingsError(f"{where} {name}", "(given)", "is not read", remedy)
 
 
 def _secret(name: str | None, where: str) -> str | None:
@@ -131,7 +140,7 @@ def store_text(store: StoreConfig) -> str:
 def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
     """Return the store with the connection's password; Airflow then masks every secret of it in every log.
 
-    :raises SettingsError: when the store's URL cannot be read, without showing it.
+    :raises SettingsError: when the store's URL cannot be read, or says another password, without showing it.
     """
     mask(password, *secrets_of({"url": store.url, **dict(store.options)}))
     if store.kind in ("in_memory", "dynamodb") or not password:
@@ -139,6 +148,9 @@ def _with_password(store: StoreConfig, password: str | None) -> StoreConfig:
     url = read_url(store.url)
     if scheme_of(store.url) == "sqlite":
         return store
+    if {url.password, url.query.get("password")} - {None, "", password}:
+        problem = "is said in the store's URL, too, and is another one there"
+        raise SettingsError("password", "(not shown)", problem, "Leave it out of the URL")
     # without a user a password has no place before the host
     url = replace(url, password=password) if url.username else url.with_query({"password": password})
     return replace(store, url=url.text())

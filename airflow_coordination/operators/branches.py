@@ -49,7 +49,8 @@ class BeginBranchOperator(TextFields):
 
     :param source: the source's name. (templated)
     :param why: the reason, kept in the history of the view and the audit. (templated)
-    :param keys: these partitions. (templated)
+    :param keys: these partitions: a list of texts, or one template that is rendered to a list, in a DAG with
+        ``render_template_as_native_obj=True``. (templated)
     :param key_prefix: or all whose key begins so. (templated)
     :param interval: or all of which rows show in it, such as ``"2013-01/P1M"``. (templated)
     :param dataset: with ``interval``: judged by this dataset alone. (templated)
@@ -88,6 +89,8 @@ class BeginBranchOperator(TextFields):
         self.source = source
         self.why = why
         self.keys = keys
+        if isinstance(keys, str):  # one template, which gives a list
+            self.text_fields = [name for name in self.template_fields if name != "keys"]
         self.key_prefix = key_prefix
         self.interval = interval
         self.dataset = dataset
@@ -109,7 +112,7 @@ class BeginBranchOperator(TextFields):
         coordinator.looking.check_known()
         by = _asks(context)
         selection = Selection(
-            keys=tuple(self.keys),
+            keys=self.keys,
             prefix=self.key_prefix,
             interval=self.interval,
             dataset=self.dataset,

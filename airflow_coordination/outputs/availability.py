@@ -25,10 +25,12 @@ class Availability:
 
     :param enough: whether so much is there as somebody waits for.
     :param message: how much, and what is missing, for people.
+    :param anything: whether anything at all is.
     """
 
     enough: bool
     message: str
+    anything: bool
 
 
 def check_percent(field: str, value: object) -> float:
@@ -66,11 +68,12 @@ def availability(
     enough = not missing if min_percent == _HUNDRED else percent >= min_percent
     about = f"Dataset {dataset} of source {source}: {_written(percent)} % of {interval} is there"
     if not missing:
-        return Availability(True, f"{about}.")
+        return Availability(True, f"{about}.", True)
     wanted = "which is enough" if enough else f"{min_percent:g} % are waited for"
     named = [f"{each}{_reason(found, each)}" for each in missing[:NAMED]]
     more = [f"{len(missing) - NAMED} more"] if len(missing) > NAMED else []
-    return Availability(enough, f"{about}, {wanted}. Missing: {', '.join([*named, *more])}.{_timeless(found)}")
+    text = f"{about}, {wanted}. Missing: {', '.join([*named, *more])}.{_timeless(found)}"
+    return Availability(enough, text, percent > 0)
 
 
 def _written(percent: float) -> str:

@@ -69,22 +69,16 @@ class DatasetAvailableSensor(TextFields, BaseSensorOperator):
         self.coordination_conn_id = coordination_conn_id
         self.partition_prefix = partition_prefix
 
-    def execute(self, context: Context) -> Any:
-        """Look once; then wait in the triggerer, or poke."""
-        if not self.deferrable:
-            return super().execute(context)
-        if not self.poke(context):
+    def poke(self, context: Context) -> bool:
+        """Look once, and go to the triggerer if it is to wait there: so Airflow treats a first look as any other."""
+        found = look(**self._what())
+        self.log.info(found.message)
+        if found.verdict is WaitVerdict.WAIT and self.deferrable:
             self.defer(
                 trigger=DatasetTrigger(**self._what(), poke_interval=self.poke_interval),
                 method_name="execute_complete",
                 timeout=timedelta(seconds=self.timeout),
             )
-        return None
-
-    def poke(self, context: Context) -> bool:
-        """Look once."""
-        found = look(**self._what())
-        self.log.info(found.message)
         return found.verdict is WaitVerdict.READY
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> None:

@@ -126,20 +126,17 @@ class PartitionsSensor(TextFields, BaseSensorOperator):
     def execute(self, context: Context) -> Any:
         """Look once; then wait in the triggerer, or poke."""
         self._waiting = None
-        if not self.deferrable:
-            return super().execute(context)
-        found = self._look(context, self._start_waiting(None))
-        return self._defer() if found.verdict is WaitVerdict.WAIT else self._conclude(found)
+        return super().execute(context)
 
     def poke(self, context: Context) -> PokeReturnValue:
-        """Look once."""
-        memory = RescheduleMemory(context) if self.reschedule else None
+        """Look once, and go to the triggerer if it is to wait there: so Airflow treats a first look as any other."""
+        memory = RescheduleMemory(context) if self.reschedule and not self.deferrable else None
         waiting = self._waiting = self._waiting or self._start_waiting(memory.recall() if memory else None)
         found = self._look(context, waiting)
         if memory:
             memory.remember(waiting.idleness)
         if found.verdict is WaitVerdict.WAIT:
-            return PokeReturnValue(False)
+            return self._defer() if self.deferrable else PokeReturnValue(False)
         return PokeReturnValue(True, self._conclude(found))
 
     def execute_complete(self, context: Context, event: dict[str, Any]) -> list[str] | None:

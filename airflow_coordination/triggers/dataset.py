@@ -10,11 +10,12 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_coordination.hooks.coordination import CoordinationHook
+from airflow_coordination.leases.coordinator import SourceCoordinator
 from airflow_coordination.monitoring.waiting.conclusion import Conclusion, WaitVerdict
 from airflow_coordination.outputs.availability import availability
 from airflow_coordination.planning.intervals import parse_interval
 from airflow_coordination.triggers.source import serialized, verdict_on
-from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 
 
 def look(
@@ -29,11 +30,25 @@ def look(
     """Return whether so much of an interval is there: one look, with a few reads of the store.
 
     :param hook: of the connection, where it was resolved already.
+    :raises SettingsError: when the store knows the source under another prefix only.
     """
     store = (hook or CoordinationHook(coordination_conn_id)).get_conn()
     said = parse_interval("interval", interval)
     found = availability(store, source, dataset, said, min_percent, partition_prefix)
-    return Conclusion(WaitVerdict.READY if found.enough else WaitVerdict.WAIT, found.message)
+    if found.enough:
+        return Conclusion(WaitVerdict.READY, found.message)
+    unknown = "" if found.anything else _unknown(SourceCoordinator(store, source, "a sensor", partition_prefix or None))
+    return Conclusion(WaitVerdict.WAIT, found.message + unknown)
+
+
+def _unknown(coordinator: SourceCoordinator) -> str:
+    """Say so if the store does not know the source: somebody may create it yet, or its name is wrong."""
+    coordinator.looking.check_prefix()
+    try:
+        coordinator.looking.check_known()
+    except SettingsError as unknown:
+        return f" {unknown}"
+    return ""
 
 
 class DatasetTrigger(BaseTrigger):

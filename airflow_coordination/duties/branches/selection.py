@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
@@ -38,10 +38,11 @@ class Selection:
     :param dataset: with an interval: judged by this dataset alone.
     :param everything: all there are.
     :param nothing: none: for a branch that only has partitions that are created in it.
-    :raises InvalidInputError: when it is said in no way, or in two.
+    :raises InvalidInputError: when it is said in no way, or in two, or keys are a text, which would be taken apart into
+        letters.
     """
 
-    keys: tuple[str, ...] = ()
+    keys: Sequence[str] = ()
     prefix: str | None = None
     interval: Interval | str | None = None
     dataset: str | None = None
@@ -51,8 +52,7 @@ class Selection:
     def __post_init__(self) -> None:
         if isinstance(self.interval, str):
             object.__setattr__(self, "interval", interval_of("interval", self.interval))
-        for key in self.keys:
-            check_key(key)
+        object.__setattr__(self, "keys", _listed(self.keys))
         if self.prefix is not None:
             check_key(self.prefix, "prefix")
         ways = [bool(self.keys), self.prefix is not None, self.interval is not None, self.everything, self.nothing]
@@ -101,6 +101,13 @@ class Selection:
         if self.interval is not None:
             return f"interval {self.interval}" + (f" of dataset {shown(self.dataset)}" if self.dataset else "")
         return "all partitions" if self.everything else "no partitions"
+
+
+def _listed(keys: object) -> tuple[str, ...]:
+    if isinstance(keys, str | bytes | Mapping) or not isinstance(keys, Iterable):
+        remedy = "Give a list; a template makes one in a DAG with render_template_as_native_obj=True"
+        raise InvalidInputError("keys", keys, f"is {type(keys).__name__}, not a list of keys", remedy)
+    return tuple(map(check_key, keys))
 
 
 def named(keys: Iterable[str]) -> str:

@@ -7,6 +7,7 @@ newer one would not allow (promise S25).
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -20,7 +21,7 @@ from airflow_coordination.planning.unused.deleting import Margins
 from airflow_coordination.protocol.beside.documents import Document
 from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.values.input_errors import CoordinationError
+from airflow_coordination.values.input_errors import CoordinationError, SettingsError
 from airflow_coordination.values.names import ALL, UPKEEP, everybody, name_under
 from airflow_coordination.values.settings import Settings
 
@@ -137,9 +138,13 @@ class Cluster:
         return frozenset(name for name in names if name is not None)
 
     def _names(self) -> list[str]:
-        return sorted(
-            name for name in self.known if not name.startswith(UPKEEP) and (self.only is None or name in self.only)
-        )
+        served = {name for name in self.known if not name.startswith(UPKEEP)}
+        for name in self.only or ():
+            if name not in served:
+                near = difflib.get_close_matches(str(name), served, n=1, cutoff=0.5)
+                remedy = f"Did you mean {near[0]!r}?" if near else "Create its partitions first, or leave it out"
+                raise SettingsError("sources", name, f"is no source of store {self.store.description}", remedy)
+        return sorted(served if self.only is None else set(self.only))
 
 
 def documents_of_all(coordinator: SourceCoordinator) -> dict[str, Document]:

@@ -26,7 +26,7 @@ from airflow_coordination.protocol.metrics import Metrics
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.values.documents import encode_progress
-from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError
+from airflow_coordination.values.input_errors import CoordinationError, ProgressStateError, SettingsError
 from airflow_coordination.values.names import DUTIES, agreed_prefix
 from airflow_coordination.values.settings import Settings
 from airflow_coordination.values.status import PartitionStatus
@@ -89,10 +89,12 @@ class GroupRunner:
     :param start_delay: how long a group that nobody has run before waits.
     :param margins: what the purge leaves alone; ``None`` where it is off.
     :param output_root: where blocks are published; ``None`` where nobody has said so.
-    :param only: the names of the sources that are served; ``None`` for all.
+    :param only: the names of the sources that are served; ``None`` for all. For one that the store does not know duties
+        fail.
     :param settings: of the group's lease; its timeout above all. Its grace is that of who works on the sources.
     :param metrics: where counts go: gauges ``coordination.<Druid's name>``, if it has any.
     :param clock: of this process, for how long things take.
+    :raises SettingsError: when ``only`` is a text, which would be taken apart into letters.
     """
 
     def __init__(
@@ -110,6 +112,8 @@ class GroupRunner:
         clock: Clock | None = None,
     ) -> None:
         settings = settings or Settings()
+        if isinstance(only, str | bytes):
+            raise SettingsError("sources", only, "is a text, not a list of names", "Give a list of names")
         self._grace = settings.reassign_grace  # of those who are watched: who leads a group is followed without one
         never_parked = replace(settings, max_failures=_NO_LIMIT, max_lost_leases=_NO_LIMIT, reassign_grace=timedelta(0))
         self.store, self._prefix, self._metrics = store, agreed_prefix(store.partition_prefix, prefix), metrics

@@ -320,6 +320,40 @@ def test_a_sensor_waits_until_all_of_an_interval_is_there(run, flights, deferrab
     assert "50 % of 2013-01-01/2013-01-03 is there, 100 % are waited for. Missing: 2013-01-02/2013-01-03." in said
 
 
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_a_sensor_that_may_fail_softly_does_so_at_its_first_look_too(run, flights, deferrable):
+    """Wherever it waits: a first look in deferrable mode failed the task, while a later one skipped it."""
+    flights.create_partitions(["a"])
+    flights.fail(flights.acquire_partition("a"), "broken")
+    assert flights.partition("a").parked
+    assert run(sensor(until="completed", soft_fail=True, deferrable=deferrable))[0] == "skipped"
+    assert run(sensor(until="completed", deferrable=deferrable))[0] == "failed"
+
+
+def test_a_sensor_says_that_nobody_has_created_its_source_yet(run, flights, capsys, monkeypatch):
+    """And waits: somebody may, or its name is wrong."""
+    from airflow_coordination.triggers import dataset
+
+    SourceCoordinator(flights.store, "flight", "test").create_partitions(["a"])
+    unknown = dataset._unknown
+
+    def created_after_this_look(coordinator):
+        said = unknown(coordinator)
+        publish(flights, "2013-01-01")
+        return said
+
+    monkeypatch.setattr(dataset, "_unknown", created_after_this_look)
+    assert run(available(interval="2013-01-01/P1D"))[0] == "success"
+    assert "source='flights': is unknown to store" in (said := capsys.readouterr().out)
+    assert "Did you mean 'flight'?" in said
+
+
+def test_a_sensor_refuses_a_source_that_is_under_another_prefix(run, flights, capsys):
+    SourceCoordinator(flights.store, "flights", "test", "env-1").create_partitions(["a"])
+    assert run(available(interval="2013-01-01/P1D"))[0] == "failed"
+    assert "partition_prefix=None: leads to 'flights|PARTITION', which store" in capsys.readouterr().out
+
+
 def test_a_sensor_takes_the_interval_of_the_run_and_refuses_what_is_none(run, flights, capsys):
     publish(flights, "2013-01-01")
     run_of = "{{ '2013-01-01T00:00:00+00:00' }}/{{ '2013-01-02T00:00:00+00:00' }}"

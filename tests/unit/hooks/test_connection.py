@@ -67,12 +67,28 @@ def test_its_other_fields_are_settings():
         ({"host": "sqlite:////a.db", "extra": {"ownership_timout": 1}}, "Did you mean 'ownership_timeout'?"),
         ({"host": "db.example"}, "store='db.example': is neither a URL nor"),
         ({"extra": {"source_coordination": "store: {dynamo: {}}"}}, "Did you mean 'dynamodb'?"),
+        (
+            {"host": "postgresql+psycopg://db/c", "login": "worker"},
+            "connection c login='(given)': is not read. Write it into the URL in its host, or into its extra",
+        ),
+        ({"host": "postgresql+psycopg://db/c", "port": 6543}, "connection c port='(given)': is not read."),
+        ({"host": "postgresql+psycopg://db/c", "schema": "other"}, "connection c schema='(given)': is not read."),
     ],
 )
 def test_bad_connections_say_what_to_do(fields, message):
     with pytest.raises(SettingsError) as refused:
         read_connection(connection(**fields))
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("url", ["postgresql+psycopg://u:old@db/c", "postgresql+psycopg://u@db/c?password=old"])
+def test_of_two_passwords_none_is_taken_in_silence(url):
+    with pytest.raises(SettingsError) as refused:
+        read_connection(connection(host=url, password="new"))
+    assert str(refused.value) == (
+        "password='(not shown)': is said in the store's URL, too, and is another one there. Leave it out of the URL"
+    )
+    assert "new" in read_connection(connection(host=url.replace("old", "new"), password="new")).store.url
 
 
 def test_without_the_default_connection_an_embedded_store_is_set_up_and_said_once(tmp_path, monkeypatch, caplog):

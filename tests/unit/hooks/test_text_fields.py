@@ -61,6 +61,15 @@ def test_a13_our_fields_are_text_in_a_dag_with_native_objects(text):
     assert operators[3].op_args[0] != text, "as the DAG says"
 
 
+@pytest.mark.parametrize(("native", "keys"), [(True, ["2013", "2014"]), (False, "['2013', '2014']")])
+def test_one_template_may_give_all_keys_where_the_dag_makes_objects(native, keys):
+    """Elsewhere it is a text, which the operator refuses: taken apart into letters it would name other partitions."""
+    with DAG("one_template", schedule=None, render_template_as_native_obj=native):
+        begin = BeginBranchOperator(task_id="begin", source="s", why="w", keys="{{ which }}")
+    begin.render_template_fields({"which": ["2013", "2014"]})
+    assert begin.keys == keys
+
+
 @pytest.mark.parametrize("text", LIKE_LITERALS)
 def test_a13_the_hint_of_a_decorated_function_is_text(text):
     """A13: there the hint comes among the function's arguments, whose other values are rendered as the DAG says."""

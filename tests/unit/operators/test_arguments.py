@@ -1,6 +1,7 @@
 """What the operators say about their arguments while a DAG file is parsed."""
 
 import sys
+from datetime import timedelta
 
 import pytest
 
@@ -72,6 +73,14 @@ def in_branch_of(rendered):
         (
             lambda: leased(max_leases=None, balance="yes"),
             "balance='yes': is not true or false. Give True, or leave it out",
+        ),
+        (
+            lambda: leased(max_leases=None, max_runtime="an hour"),
+            "max_runtime='an hour': is no number of seconds. Give seconds, for example 600",
+        ),
+        (
+            lambda: leased(max_leases=None, max_runtime=-5),
+            "max_runtime=datetime.timedelta(days=-1, seconds=86395): is negative",
         ),
         (
             lambda: leased(max_leases=None, hand_over_timeout=60),
@@ -158,6 +167,14 @@ def test_bad_arguments_are_told_at_once(make, message):
     with pytest.raises(InvalidInputError) as refused:
         make()
     assert message in str(refused.value)
+
+
+def test_a_runtime_may_be_a_text_as_every_other_duration():
+    """It may come from a Variable; as a text it left the lease behind, because no sum could be made of it."""
+    assert [leased(max_leases=None, max_runtime=each).max_runtime for each in ("600", 600, timedelta(minutes=10))] == [
+        600.0
+    ] * 3
+    assert leased().max_runtime is None
 
 
 def test_parsing_opens_no_store_and_no_connection(tmp_path, monkeypatch):

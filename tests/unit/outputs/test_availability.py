@@ -28,7 +28,9 @@ def look(flights: SourceCoordinator, interval: str, percent: float = 100) -> Ava
 
 def test_all_of_it_is_enough(flights) -> None:
     found = look(flights, "2013-01-01/P2D")
-    assert found == Availability(True, "Dataset clean of source flights: 100 % of 2013-01-01/2013-01-03 is there.")
+    assert found == Availability(
+        True, "Dataset clean of source flights: 100 % of 2013-01-01/2013-01-03 is there.", anything=True
+    )
 
 
 def test_what_is_missing_is_named(flights) -> None:
@@ -40,7 +42,9 @@ def test_what_is_missing_is_named(flights) -> None:
     )
     assert look(flights, "2013-01-01/P4D", 75).enough
     assert not look(flights, "2013-01-01/P4D", 75.1).enough
-    assert not availability(flights.store, "flights", "other", interval_of("i", "2013/P1Y"), 0.1).enough
+    assert look(flights, "2013-01-01/P4D").anything
+    nothing = availability(flights.store, "flights", "other", interval_of("i", "2013/P1Y"), 0.1)
+    assert (nothing.enough, nothing.anything) == (False, False)
     assert not availability(flights.store, "nobody", "clean", interval_of("i", "2013/P1Y"), 0.1).enough
 
 

@@ -268,6 +268,8 @@ def test_an_interval_that_would_cut_partitions_is_refused_and_names_them(month: 
         ({"prefix": "a", "dataset": "clean"}, "stands beside no interval"),
         ({"interval": "yesterday"}, "interval"),
         ({"keys": ("",)}, "key"),
+        ({"keys": "12"}, "keys='12': is str, not a list of keys. Give a list; a template makes one in a DAG with"),
+        ({"keys": None}, "is NoneType, not a list of keys"),
     ],
 )
 def test_a_selection_says_one_thing(given: dict[str, Any], problem: str) -> None:

@@ -16,6 +16,7 @@ from airflow_coordination.protocol.metrics import CountingMetrics
 from airflow_coordination.stores.in_memory import InMemoryStore
 from airflow_coordination.testing.clock import FakeClock
 from airflow_coordination.values.errors import PartitionNotOwnedError, StoreUnavailableError
+from airflow_coordination.values.input_errors import SettingsError
 from airflow_coordination.values.names import DUTIES
 
 PERIOD = timedelta(minutes=5)
@@ -89,6 +90,37 @@ def test_duties_run_in_their_order_and_what_each_has_left_is_told_to_it_the_next
     runner.run(its)
     assert one.rounds[1].remembered == {"runs": 1}
     assert one.rounds[1].cluster.led_since == one.rounds[0].now
+
+
+def serving(name: str = "serving") -> Noting:
+    return Noting(name, lambda round: Ran(said=", ".join(each.source for each in round.sources)))
+
+
+def test_only_the_sources_that_were_named_are_served_each_once(world):
+    for name in ("flights", "flights_2013", "orders"):
+        SourceCoordinator(world.store, name, "test").create_partitions(["a"])
+    said = {}
+    for only in (None, ["flights_2013"], ("orders", "flights", "orders"), []):
+        said[str(only)] = world.runner(only=only).run(group(serving(), name=str(only))).state.of("serving").said
+    assert [*said.values()] == ["flights, flights_2013, orders", "flights_2013", "flights, orders", ""]
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"), [("fligths", "Did you mean 'flights'?"), ("x", "Create its partitions first, or leave it out")]
+)
+def test_a_source_that_is_none_fails_what_serves_sources_and_nothing_else(world, name, remedy):
+    SourceCoordinator(world.store, "flights", "test").create_partitions(["a"])
+    state = world.runner(only=["flights", name]).run(group(serving(), Noting("other"))).state
+    assert state.failing == ["serving"]
+    assert state.of("serving").error == (
+        f"SettingsError: sources={name!r}: is no source of store in_memory (this process only). {remedy}"
+    )
+
+
+def test_a_text_is_no_list_of_sources(world):
+    """Each source whose name is a part of it would be served, too."""
+    with pytest.raises(SettingsError, match=r"sources='flights_2013': is a text, not a list of names\. Give a list"):
+        world.runner(only="flights_2013")
 
 
 def test_before_its_first_run_a_group_waits_for_the_start_delay(world):
