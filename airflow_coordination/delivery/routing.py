@@ -102,6 +102,7 @@ class Routing:
         check_key_type(self.records.schema[self.key])
         check_types(self.records.schema, self.external)
         self._check_datasets()
+        self._check_directories()
         self._check_dead_letters()
         for block in self.blocks.values():
             check_arguments(block.mode, block.format)
@@ -219,6 +220,14 @@ class Routing:
         if doubles := sorted({name for name in datasets if datasets.count(name) > 1}):
             problem = "is the dataset of two sinks, so that a record could be in it twice"
             raise InvalidInputError("sinks", doubles[0], problem, "Give each its own, or one condition with 'or'")
+
+    def _check_directories(self) -> None:
+        """Refuse what would write to the same pending files, and delete the other's when its own are shown."""
+        places = [*self.external.values(), self.dead_letters]
+        used = [each.directory for each in places if isinstance(each, FileSink | DataPrepperDeadLetters)]
+        if doubles := sorted({each for each in used if used.count(each) > 1}):
+            problem = "is the directory of two places, which would take each other's files away"
+            raise InvalidInputError("sinks", doubles[0], problem, "Give each its own, such as one below it")
 
     def _check_dead_letters(self) -> None:
         given: object = self.dead_letters

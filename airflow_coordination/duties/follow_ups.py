@@ -217,6 +217,7 @@ class FollowedUp:
     :param left_alone: what was left as it is because it is another thing now.
     :param failed: those that stay, with the reason.
     :param waiting: those that nobody has allowed, with what they ask for: they wait for a person.
+    :param gone: how many were done or taken back after they were looked at: they say nothing any more.
     :param gave_up: whether too many failed in a row at one place, so that not all were tried.
     """
 
@@ -224,6 +225,7 @@ class FollowedUp:
     left_alone: list[str] = field(default_factory=list)
     failed: list[tuple[FollowUp, CoordinationError]] = field(default_factory=list)
     waiting: list[tuple[FollowUp, FollowUpNotAllowedError]] = field(default_factory=list)
+    gone: int = 0
     gave_up: bool = False
 
 
@@ -277,6 +279,9 @@ def follow_up_notes(coordinator: SourceCoordinator, notes: Iterable[FollowUp], r
             result.gave_up = True
             continue
         try:
+            if not _is_there(coordinator, note):
+                result.gone += 1
+                continue
             result.left_alone += follow_up(coordinator, note, actions).left_alone
             result.done += 1
             failures.forget(places)
@@ -284,6 +289,11 @@ def follow_up_notes(coordinator: SourceCoordinator, notes: Iterable[FollowUp], r
             result.failed.append((note, error))
             failures.count(places)
     return result
+
+
+def _is_there(coordinator: SourceCoordinator, note: FollowUp) -> bool:
+    """Return whether a note still says what it did: a person may have thought long, and others before it taken long."""
+    return any(each.op == note.op for each in coordinator.follow_ups.follow_ups(note.key))
 
 
 @dataclass(frozen=True, slots=True)

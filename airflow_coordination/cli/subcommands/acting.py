@@ -350,8 +350,9 @@ def _do(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) 
     for note, error in done.failed:
         say(f"Not done for {note.key!a}: {error}")
     untried = " Others were not tried, because too many failed in a row." if done.gave_up else ""
-    say(f"Done: {done.done} of {len(found)} note(s).{untried}")
-    return 1 if done.done < len(found) else 0
+    gone = f" {done.gone} were done or taken back by others meanwhile." if done.gone else ""
+    say(f"Done: {done.done} of {len(found)} note(s).{gone}{untried}")
+    return 1 if done.done + done.gone < len(found) else 0
 
 
 def _forget(coordinator: SourceCoordinator, found: list[FollowUp], args: Namespace) -> int:

@@ -854,6 +854,16 @@ def test_keys_of_what_goes_to_blocks_only_may_be_null(deliver, journal):
         ({str(n): Publish(str(n)) for n in range(9)}, {}, "are more than 8. Deliver in two calls"),
         ({"a": Publish("x"), "b": Publish("x")}, {}, "sinks='x': is the dataset of two sinks"),
         ({"a": Publish("x")}, {"dead_letters": DeadLetters("x")}, "sinks='x': is the dataset of two sinks"),
+        (
+            {"a": FileSink("/out"), "b": FileSink("file:///out/", format="parquet")},
+            {},
+            "sinks='/out': is the directory of two places, which would take each other's files away. Give each its own",
+        ),
+        (
+            {"a": FileSink("/out")},
+            {"dead_letters": DataPrepperDeadLetters("/out/letters/..")},
+            "sinks='/out': is the directory of two places",
+        ),
         ({"a": Publish("x", mode="add")}, {}, "mode='add': is not a mode"),
         ({"a": Publish("x", format="xml")}, {}, "format='xml': is not a format"),
         ({"a": Publish("x", where="nothing = 1")}, {}, r"sinks\['a'\].where='nothing = 1': cannot be evaluated: "),

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from airflow_coordination.cli.subcommands import acting
 from airflow_coordination.duties.follow_ups import note_of
 from airflow_coordination.follow_ups import DeleteObjects
 from tests.unit.cli.conftest import HOSTILE
@@ -39,6 +40,40 @@ def test_s27_all_that_is_left_is_done(left, flights, cli):
 def test_s27_after_one_partition_only(left, flights, cli):
     assert "Done: 1 of 1 note(s)." in cli(*FINISH, "2013-02", "--yes")[2]
     assert [file.exists() for file in left] == [True, False]
+
+
+def test_what_was_taken_back_while_a_person_thought_is_left_alone(left, flights, cli, monkeypatch):
+    """Else the input of what is to be done again would go."""
+    thinks = acting.agreed
+
+    def meanwhile(*given):
+        monkeypatch.setattr(acting, "agreed", thinks)
+        cli(*FINISH, "2013-01", "--forget", "--yes", "--why", "it is read again")
+        cli("reset", "flights", "2013-01", "--why", "a bug", "--yes")
+        return thinks(*given)
+
+    monkeypatch.setattr(acting, "agreed", meanwhile)
+    code, _, err = cli(*FINISH, "--yes")
+    assert (code, [file.exists() for file in left]) == (0, [True, False])
+    assert "Done: 1 of 2 note(s). 1 were done or taken back by others meanwhile." in err
+
+
+def test_a_parking_that_was_taken_back_meanwhile_is_followed_by_nothing(flights, tmp_path, cli, monkeypatch):
+    file = tmp_path / "broken.json"
+    file.write_text("records")
+    lease = flights.acquire_partition("2013-01")
+    flights.on_parked(lease, note_of(DeleteObjects(str(file)), lease.partition, lease.fence, None))
+    flights.people.park("2013-01", "ana", "broken")
+    thinks = acting.agreed
+
+    def reopened(*given):
+        flights.people.reopen("2013-01", "ana", "mended")
+        return thinks(*given)
+
+    monkeypatch.setattr(acting, "agreed", reopened)
+    code, _, err = cli(*FINISH, "--yes")
+    assert (code, file.exists()) == (0, True)
+    assert "Done: 0 of 1 note(s). 1 were done or taken back by others meanwhile." in err
 
 
 def test_a_dry_run_changes_nothing(left, flights, cli):
