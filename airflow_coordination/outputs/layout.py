@@ -23,7 +23,7 @@ from urllib.parse import unquote
 
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.systems.objects.storage import join
-from airflow_coordination.values.documents import parse
+from airflow_coordination.values.documents import as_text, parse
 from airflow_coordination.values.fence import Fence
 from airflow_coordination.values.names import was_copied
 
@@ -35,6 +35,7 @@ MARKER = "_attempt.json"
 INDEX = "_index"
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """Spark's directory value for null, and for an empty text."""
+_BEYOND_ASCII = re.compile(r"%[89A-Fa-f][0-9A-Fa-f]")
 _READABLE = 40
 _LEVELS_BELOW_A_PARTITION = 3
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -114,9 +115,25 @@ def is_manifest_of(address: str, source: str, key: str) -> bool:
 
 
 def values_in(path: str) -> dict[str, str | None]:
-    """Return the partition columns in a file's path inside its block, in their order, with their text."""
+    """Return the partition columns in a file's path inside its block, in their order, with the text Spark reads."""
     pairs = (part.partition("=") for part in path.split("/")[:-1] if "=" in part)
-    return {unquote(name): None if value == NULL else unquote(value) for name, _, value in pairs}
+    return {_unescaped(name): None if value == NULL else _unescaped(value) for name, _, value in pairs}
+
+
+def _unescaped(text: str) -> str:
+    """Return a name or value as Spark reads it: ``%`` and two digits are one letter, never a part of one."""
+    return unquote(text, encoding="latin-1")
+
+
+def misread(path: str) -> tuple[str, str] | None:
+    """Return why Spark reads other partition columns in a file's path than its writer meant, and the remedy, if so."""
+    directories = [part for part in path.split("/")[:-1] if "=" in part]
+    if any(_BEYOND_ASCII.search(part) for part in directories):
+        remedy = "Write letters beyond ASCII as they are, as Spark does: of pyarrow and pandas only values in ASCII"
+        return "where letters are escaped byte by byte, which Spark reads as other letters", remedy
+    if any(part.endswith("=") for part in directories):
+        return "where a value is empty, which Spark does not read", f"Write {NULL} for a value that is missing"
+    return None
 
 
 def is_below(path: str) -> bool:
@@ -185,10 +202,10 @@ class Marker:
         :raises ValueError: when it is none (:class:`KeyError` and :class:`TypeError`, too).
         """
         facts = parse(content, max_bytes=MAX_MARKER_BYTES, max_depth=1)
-        store_id = facts.get("store")
-        if not isinstance(store_id, str | None):
+        if not isinstance(facts, dict) or not isinstance(store_id := facts.get("store"), str | None):
             raise TypeError("the store's id is no text")
-        return cls(source=facts["source"], key=facts["key"], fence=Fence.parse(facts["fence"]), store_id=store_id)
+        source, key, fence = (as_text(facts[name]) for name in ("source", "key", "fence"))
+        return cls(source=source, key=key, fence=Fence.parse(fence), store_id=store_id)
 
     def of(self, store_id: str) -> Marker:
         """Return the same marker with a store's id."""

@@ -43,7 +43,10 @@ _CONVERTED_TYPES: Final = {
 _MAP, _MAP_KEY_VALUE, _LIST, _DECIMAL = 1, 2, 3, 5
 _LOGICAL_STRINGS: Final = {1: "string", 4: "string", 6: "date", 12: "string", 13: "binary"}
 _LOGICAL_MAP, _LOGICAL_LIST, _LOGICAL_DECIMAL, _LOGICAL_TIMESTAMP, _LOGICAL_INTEGER, _LOGICAL_NULL = 2, 3, 5, 8, 10, 11
-_NANOSECONDS: Final = 3
+_LOGICAL_TIME, _LOGICAL_UUID = 7, 14
+_MICROSECONDS, _NANOSECONDS = 2, 3
+_DIGITS: Final = 38
+"""Of a decimal, at most, in Spark."""
 _INTEGERS: Final = {
     (8, True): "byte",
     (16, True): "short",
@@ -77,7 +80,13 @@ def spark_schema(elements: Sequence[Element]) -> str | None:
 
 
 def _struct(group: Element, rest: Iterator[Element], path: str) -> dict[str, Any]:
-    return {"type": "struct", "fields": [_field(next(rest), rest, path) for _ in range(group.get(_CHILDREN, 0))]}
+    fields = [_field(next(rest), rest, path) for _ in range(group.get(_CHILDREN, 0))]
+    seen = dict[str, str]()
+    for name in (each["name"] for each in fields):
+        if (other := seen.setdefault(name.lower(), name)) is not name:
+            inside = f" in {path!a}" if path else ""
+            raise NotReadableError(f"has two columns {other!a} and {name!a}{inside}, which Spark takes for one")
+    return {"type": "struct", "fields": fields}
 
 
 def _field(element: Element, rest: Iterator[Element], path: str) -> dict[str, Any]:
@@ -122,6 +131,9 @@ def _map(element: Element, rest: Iterator[Element], path: str) -> dict[str, Any]
 def _primitive(element: Element, path: str) -> str:
     logical = element.get(_LOGICAL) or {}
     if _LOGICAL_DECIMAL in logical or (not logical and element.get(_CONVERTED) == _DECIMAL):
+        if element[_PRECISION] > _DIGITS:
+            problem = f"has decimals of {element[_PRECISION]} digits in {path!a}, and Spark reads up to {_DIGITS}"
+            raise NotReadableError(problem)
         return f"decimal({element[_PRECISION]},{element.get(_SCALE, 0)})"
     if logical:
         return _annotated(logical, path)
@@ -143,6 +155,9 @@ def _annotated(logical: Mapping[int, Any], path: str) -> str:
         if _NANOSECONDS in facts[2]:
             raise NotReadableError(f"has times of nanoseconds in {path!a}, which Spark does not read")
         return "timestamp" if facts[1] else "timestamp_ntz"
+    if kind == _LOGICAL_UUID or (kind == _LOGICAL_TIME and _MICROSECONDS not in facts[2]):
+        what = "UUIDs" if kind == _LOGICAL_UUID else "times of the day in other units than microseconds"
+        raise NotReadableError(f"has {what} in {path!a}, which Spark does not read")
     if kind not in _LOGICAL_STRINGS:
         raise _NotKnownError(path)
     return _LOGICAL_STRINGS[kind]
@@ -218,7 +233,8 @@ def parse_footer(tail: bytes) -> Footer:
         return Footer(int(fields[_ROWS]), text)
     except NotReadableError as error:
         raise FooterError(str(error)) from error
-    except (IndexError, KeyError, RecursionError, UnicodeDecodeError) as error:
+    # whatever is where something else should be
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError) as error:
         raise FooterError(f"has a footer that cannot be read ({error!r})") from error
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from airflow_coordination.outputs.heads.showing import read_view
-from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows, values_in
+from airflow_coordination.outputs.layout import LAYOUT_COLUMNS, hides_rows, misread, values_in
 from airflow_coordination.outputs.manifests import Manifest, Reference, references, verified
 from airflow_coordination.outputs.overlays import NONE
 from airflow_coordination.outputs.published import overlays_of
@@ -165,7 +165,7 @@ class SchemaCompatibility:
 
 
 def check_names(manifest: Manifest, listed: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuse columns whose names readers need for themselves, or that Spark hides.
+    """Refuse columns whose names readers need for themselves, or that Spark hides or reads otherwise.
 
     :param manifest: of the block.
     :param listed: all paths in its directory, hidden ones too.
@@ -183,6 +183,9 @@ def check_names(manifest: Manifest, listed: Sequence[str], columns: Sequence[str
         if hides_rows(path):
             problem = f"has rows in {path!r}, which Spark takes for hidden"
             raise OutputError(what, manifest.directory, problem, "Rename the column or change the value")
+    for file in manifest.files:
+        if problem := misread(file.path):
+            raise OutputError(what, manifest.directory, f"has rows in {file.path!r}, {problem[0]}", problem[1])
 
 
 def check_told(manifest: Manifest) -> None:

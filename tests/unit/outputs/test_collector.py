@@ -206,6 +206,22 @@ def test_what_is_not_understood_is_never_touched(coordinator: SourceCoordinator,
     assert all(file.exists() for file in foreign)
 
 
+@pytest.mark.parametrize("marker", [b"[]", b"null", b"5", b'{"source": "s", "key": "k", "fence": 7}'])
+def test_a_marker_that_is_json_and_none_keeps_no_other_source_from_being_cleaned(
+    coordinator: SourceCoordinator, tmp_path: Path, marker: bytes
+) -> None:
+    """One such file ended the run for all sources below the root."""
+    lease = acquired(coordinator)
+    attempt = attempt_of(coordinator, lease, tmp_path)
+    block_of(attempt)
+    coordinator.give_up(lease)
+    odd = tmp_path / "_attempts" / "_partition=x" / "_attempt=1-y-z"
+    odd.mkdir(parents=True)
+    (odd / "_attempt.json").write_bytes(marker)
+    found = run(coordinator, tmp_path)
+    assert (found.blocks, found.unknown) == (1, (str(odd),))
+
+
 def test_other_sources_and_partitions_the_store_does_not_know_are_kept(
     coordinator: SourceCoordinator, tmp_path: Path
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,7 +14,8 @@ import pytest
 
 from airflow_coordination.leases import Fence
 from airflow_coordination.outputs import Attempt, OutputError
-from airflow_coordination.outputs.parquet import read_footer
+from airflow_coordination.outputs.layout import values_in
+from airflow_coordination.outputs.parquet import FooterError, footer_length, parse_footer, read_footer
 from airflow_coordination.outputs.schemas import fit
 
 LISTED = {"type": "array", "elementType": "long", "containsNull": True}
@@ -93,6 +95,22 @@ def test_d8_what_only_spark_can_tell_is_left_to_it(tmp_path: Path, kind: pa.Data
     ("table", "problem"),
     [
         (pa.table({"t": pa.array([None], pa.timestamp("ns"))}), "has times of nanoseconds in 't', which Spark does"),
+        (
+            pa.table({"t": pa.array([None], pa.time64("ns"))}),
+            "has times of the day in other units than microseconds in 't'",
+        ),
+        (
+            pa.table({"t": pa.array([None], pa.time32("ms"))}),
+            "has times of the day in other units than microseconds in 't'",
+        ),
+        (pa.table({"u": pa.array([None], pa.uuid())}), "has UUIDs in 'u', which Spark does not read"),
+        (pa.table({"d": pa.array([None], pa.decimal256(50, 3))}), "has decimals of 50 digits in 'd', and Spark reads"),
+        (pa.table({"id": [1], "Id": [2]}), "has two columns 'id' and 'Id', which Spark takes for one"),
+        (pa.Table.from_arrays([[1], [2]], ["id", "id"]), "has two columns 'id' and 'id', which Spark takes for one"),
+        (
+            pa.table({"s": pa.array([None], pa.struct([("x", pa.int8()), ("X", pa.int8())]))}),
+            "has two columns 'x' and 'X' in 's', which Spark takes for one",
+        ),
         (pa.table({"l": pa.array([[]], pa.list_(pa.null()))}), "has nothing but nulls of no type in l.'element'"),
         (pa.table({"s": pa.array([None], pa.struct([("x", pa.null())]))}), "has nothing but nulls of no type in s.'x'"),
     ],
@@ -109,6 +127,51 @@ def test_d8_what_no_reader_gets_from_spark_is_refused_when_it_is_published(
         attempt.finish(block)
     assert problem in str(caught.value)
     assert "Write Parquet that Spark reads into block.path" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("directory", "problem"),
+    [
+        (
+            "city=Z%C3%BCrich",
+            "where letters are escaped byte by byte, which Spark reads as other letters. Write letters",
+        ),
+        (
+            "a=1/city=",
+            "where a value is empty, which Spark does not read. Write __HIVE_DEFAULT_PARTITION__ for a value",
+        ),
+    ],
+)
+def test_what_spark_reads_otherwise_in_directories_is_refused(tmp_path: Path, directory: str, problem: str) -> None:
+    """pandas and pyarrow write such: their cities came back as other ones."""
+    attempt = Attempt(str(tmp_path), "s|PARTITION", "k", Fence(1, "n"), "a store")
+    block = attempt.open("d")
+    file = Path(block.path, directory, "part-0.parquet")
+    file.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"n": [1]}), file)
+    with pytest.raises(OutputError) as refused:
+        attempt.finish(block)
+    assert f"has rows in '{directory}/part-0.parquet', {problem}" in str(refused.value)
+
+
+def test_letters_beyond_ascii_may_stand_as_they_are(tmp_path: Path) -> None:
+    assert values_in("city=Z\u00fcrich/a%3Ab=%20x/p=__HIVE_DEFAULT_PARTITION__/part-0") == {
+        "city": "Z\u00fcrich",
+        "a:b": " x",
+        "p": None,
+    }
+    assert values_in("city=Z%FCrich/part-0") == {"city": "Z\u00fcrich"}, "as Spark reads it"
+
+
+def test_a_damaged_footer_is_an_error_of_its_file_whatever_the_damage(tmp_path: Path) -> None:
+    """A byte that says another type than is expected there ended in a TypeError without a file's name."""
+    file = tmp_path / "f.parquet"
+    pq.write_table(foreign_table(), file)
+    whole = file.read_bytes()
+    for at in range(len(whole) - footer_length(whole), len(whole) - 8):
+        for byte in (0x00, 0xFF, whole[at] ^ 0x15):
+            with suppress(FooterError):
+                parse_footer(whole[:at] + bytes([byte]) + whole[at + 1 :])
 
 
 WITHOUT_PYARROW = """

@@ -12,7 +12,7 @@ import pytest
 from airflow_coordination.leases import Fence
 from airflow_coordination.outputs import Attempt, Manifest, OutputError
 from airflow_coordination.outputs.attempts import Measured
-from airflow_coordination.outputs.zones import Standing, kind_of, standing, times_in
+from airflow_coordination.outputs.zones import _SHORT, Standing, is_known, kind_of, standing, times_in
 
 NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
 
@@ -31,6 +31,9 @@ NEW_YORK, BERLIN = "America/New_York", "Europe/Berlin"
         ("2026-11-01 01:30:00", "-05:00", Standing.ONCE),
         ("2026-11-01 01:30:00", "GMT+1", Standing.ONCE),
         ("2026-11-01 01:30:00", "Nowhere/At_all", Standing.ONCE),
+        ("2026-11-01 01:30:00", "PST", Standing.TWICE),
+        ("2026-10-25 02:30:00", "ECT", Standing.TWICE),
+        ("2026-11-01 01:30:00", "EST", Standing.ONCE),
         ("2026-11-01 01:30:00", "../../etc/passwd", Standing.ONCE),
         ("2026-11-01 01:30:00", None, Standing.ONCE),
         ("0001-01-01 00:00:00", NEW_YORK, Standing.ONCE),
@@ -61,6 +64,30 @@ def test_e3_a_zone_is_asked_for_only_where_there_may_be_times() -> None:
     assert times_in(paths, None) == {"t": {"2026-01-01 00:00:00"}}
     assert times_in(paths, told(t="string", n="integer")) == {}
     assert times_in(["n=7/part-0", "part-1"], None) == {}
+
+
+def test_java_s_short_names_are_known_and_so_is_what_has_no_changes() -> None:
+    assert all(is_known(zone) for zone in (*_SHORT, "Z", "Etc/UTC", "Etc/GMT+5", "UTC+01:00", "-05:00", "GMT0", BERLIN))
+    assert not any(map(is_known, ("Nowhere/At_all", "../../etc/passwd", "XST")))
+
+
+@pytest.mark.parametrize("text", ["2026-11-01 01%3A30%3A00", "monday"])
+def test_times_in_a_zone_that_nobody_here_knows_are_refused(tmp_path: Path, text: str) -> None:
+    """They counted as there once, and came back an hour off."""
+    attempt = Attempt(str(tmp_path), "s|PARTITION", "k", Fence(1, "n"), "a store")
+    block = attempt.open("d")
+    file = Path(block.path, f"t={text}", "part-0.parquet")
+    file.parent.mkdir(parents=True)
+    pq.write_table(pa.table({"n": [1]}), file)
+    how = {"measure": lambda *_: Measured(None, zone="Nowhere/At_all")}
+    if text == "monday":
+        assert attempt.finish(block, **how)
+        return
+    with pytest.raises(OutputError) as refused:
+        attempt.finish(block, **how)
+    assert "times in the partition column 't', and this host does not know 'Nowhere/At_all'. Install tz" in str(
+        refused.value
+    )
 
 
 @pytest.mark.parametrize(
