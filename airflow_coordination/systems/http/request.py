@@ -62,12 +62,18 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout: float) -> N
 
 
 def _refusal(error: urllib.error.HTTPError) -> TransientError | RequestRefusedError:
-    with error:
-        told = error.read(200).decode("utf-8", "replace").strip()
+    told = _text_of(error)
     reason = f"{error.code} {error.reason}" + (f": {told}" if told else "")
     if error.code in _TRANSIENT or error.code >= 500:
         return TransientError(reason)
     return RequestRefusedError(error.code, reason)
+
+
+def _text_of(error: urllib.error.HTTPError) -> str:
+    """Return the beginning of an answer's text; nothing where it stalls or is cut, because the status has said all."""
+    with error, suppress(OSError, http.client.HTTPException):
+        return error.read(200).decode("utf-8", "replace").strip()
+    return ""
 
 
 _QUOTE: Final = "Write it as it is sent: urllib.parse.quote for a path, xn--… for a host's name"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -23,11 +22,12 @@ from airflow_coordination.systems.sink import (
     check_chosen,
     check_fence_names,
     failed,
+    record_json,
     refused,
     without_library,
 )
 from airflow_coordination.systems.sql.csv_lines import can_be_lines, csv_lines
-from airflow_coordination.systems.sql.postgres_upsert import NoStageError, Stage, upsert
+from airflow_coordination.systems.sql.postgres_upsert import JSON, NoStageError, Stage, sent_as, upsert
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.postgres_sessions import ENCODING, FIXED, KEEPALIVES, bounds
 from airflow_coordination.values.scrubbing import HIDDEN, know
@@ -301,17 +301,22 @@ class PostgresWriter:
         self._sink, self._task = sink, task
         self._columns = sink.written(task.schema.names)
         self._statement = upsert(sink.identifier(), sink.fence_columns, self._columns, task.key)
+        self._as_json = {each.name for each in task.schema if sent_as(each.type) == JSON}
         self._as_lines = can_be_lines(task.schema, self._columns)
         self._stage: Stage | None = Stage.of(sink.identifier(), sink.fence_columns, self._columns, task)
         self._connection: Any = None
 
     def write(self, records: Sequence[Record]) -> Sequence[Answer]:
         """Upsert a bulk in as few transactions as it takes."""
-        rows = [self._row(record) for record in records]
-        try:
-            return patient(self._sink.retry_for)(self._upsert, rows)
-        except TransientError as error:
-            return [failed(str(error))] * len(rows)
+        answers: dict[int, Answer] = {}
+        rows: dict[int, list[Any]] = {}
+        for number, record in enumerate(records):
+            try:
+                rows[number] = self._row(record)
+            except ValueError as error:
+                answers[number] = refused(str(error))
+        answers |= dict(zip(rows, self._written(list(rows.values())), strict=True))
+        return [answers[number] for number in range(len(records))]
 
     def write_columns(self, records: Any) -> bool:
         """Upsert a bulk at once, and say whether it is there. If not, nothing of it counts: write it as records."""
@@ -334,6 +339,14 @@ class PostgresWriter:
     def close(self) -> None:
         """Let the connection go; everything is committed already."""
         self._drop()
+
+    def _written(self, rows: list[list[Any]]) -> list[Answer]:
+        if not rows:
+            return []
+        try:
+            return patient(self._sink.retry_for)(self._upsert, rows)
+        except TransientError as error:
+            return [failed(str(error))] * len(rows)
 
     def _upsert(self, rows: list[list[Any]]) -> list[Answer]:
         import psycopg
@@ -392,7 +405,11 @@ class PostgresWriter:
         cursor.executemany(self._statement, [[*row, *fence] for row in rows])
 
     def _row(self, record: Record) -> list[Any]:
-        return [_value(record[name]) for name in self._columns]
+        """Return a record's values as psycopg takes them.
+
+        :raises ValueError: for what JSON has no place for.
+        """
+        return [_json(name, record[name]) if name in self._as_json else record[name] for name in self._columns]
 
     def _drop(self) -> None:
         connection, self._connection = self._connection, None
@@ -419,17 +436,14 @@ def _password_of(url: str) -> str | None:
     return None if found is None else str(found)
 
 
-def _value(value: Any) -> Any:
-    """Return a value as psycopg takes it: structures become JSON."""
-    if isinstance(value, Mapping) or (isinstance(value, list) and any(isinstance(each, Mapping) for each in value)):
-        from psycopg.types.json import Jsonb
+def _json(column: str, value: Any) -> Any:
+    """Return what is nested as JSON: by its column, because an empty list does not tell what it is a list of."""
+    from psycopg.types.json import Jsonb
 
-        return Jsonb(value, dumps=_dumps)
-    return value
-
-
-def _dumps(value: Any) -> str:
-    return json.dumps(value, default=str)
+    try:
+        return None if value is None else Jsonb(record_json(value), dumps=str)
+    except ValueError as error:
+        raise ValueError(f"column {column!r}: no JSON: {error}") from error
 
 
 def _told(error: Exception) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from airflow_coordination.systems.sink import SinkTask
+
+JSON: Final = "jsonb"
+"""What is nested is sent as."""
 
 
 class NoStageError(Exception):
@@ -93,10 +96,10 @@ def sent_as(kind: Any) -> str | None:
     import pyarrow.types as of
 
     if of.is_struct(kind) or of.is_map(kind):
-        return "jsonb"
+        return JSON
     if of.is_list(kind) or of.is_large_list(kind):
         each = sent_as(kind.value_type)
-        return each if each in (None, "jsonb") or each.endswith("[]") else f"{each}[]"
+        return each if each in (None, JSON) or each.endswith("[]") else f"{each}[]"
     if of.is_timestamp(kind):
         return "timestamp" if kind.tz is None else "timestamptz"
     return next((name for holds, name in _sent(of) if holds(kind)), None)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import product
 from typing import ClassVar
 
 import psycopg
@@ -15,7 +16,7 @@ import pytest
 from psycopg.conninfo import make_conninfo
 
 from airflow_coordination.sinks import PostgresSink
-from airflow_coordination.systems.sink import DELIVERED, Answer, AnswerKind, SinkNotReadyError
+from airflow_coordination.systems.sink import DELIVERED, Answer, AnswerKind, Record, Records, SinkNotReadyError
 from airflow_coordination.testing.sinks import deliver, sink_task
 from airflow_coordination.values.input_errors import InvalidInputError
 from airflow_coordination.values.scrubbing import without_known
@@ -115,7 +116,8 @@ def test_structures_become_json(url, database):
     sink = PostgresSink(url, table="public.structures")
     sink.setup()
     record = {"id": 1, "one": {"a": 1}, "many": [{"b": 2}], "words": ["c", "d"]}
-    deliver(sink, [record], sink_task(schema=pa.schema([(name, pa.null()) for name in record])))
+    schema = pa.RecordBatch.from_pylist([record]).schema
+    assert kinds(deliver(sink, [record], sink_task(schema=schema))) == [AnswerKind.DELIVERED]
     assert database.execute("select one, many, words from structures").fetchone() == ({"a": 1}, [{"b": 2}], ["c", "d"])
 
 
@@ -309,6 +311,8 @@ TEXTS = [
     "Łódź",
     "NULL",
 ]
+A = pa.struct([("a", pa.int64())])
+ALL = pa.struct([("b", pa.binary()), ("t", pa.timestamp("us", "UTC")), ("d", pa.decimal128(5, 2))])
 KINDS = {
     "string": (pa.string(), TEXTS),
     "long string": (pa.large_string(), ["{1,2}", '{"a": [1, null]}', "big", "-1"]),
@@ -330,7 +334,12 @@ KINDS = {
     "doubles": (pa.list_(pa.list_(pa.float64())), [[[1.5], [2.5]]]),
     "words": (pa.list_(pa.string()), [["a", "b,c"], []]),
     "structure": (pa.struct([("a", pa.int64())]), [{"a": 1}, None]),
-    "structures": (pa.list_(pa.struct([("a", pa.int64())])), [[{"a": 1}], []]),
+    "structures": (pa.list_(A), [[{"a": 1}], [], None, [None], [None, {"a": 1}]]),
+    "lists of structures": (pa.list_(pa.list_(A)), [[[{"a": 1}], None], [[]], []]),
+    "map": (pa.map_(pa.string(), pa.binary()), [[("k", b"\x00\xff")], [], None]),
+    "maps": (pa.list_(pa.map_(pa.int64(), pa.string())), [[[(1, "Łódź"), (2, None)]], []]),
+    "structure of all": (ALL, [{"b": b"\x00\xff", "t": datetime(2013, 1, 1, 5, tzinfo=UTC), "d": Decimal("1.50")}]),
+    "structure with NaN": (pa.struct([("x", pa.float64())]), [{"x": 1.5}, {"x": float("nan")}, {"x": None}]),
 }
 COLUMNS = (
     *("text", "varchar(3)", "boolean", "smallint", "real", "numeric(3,1)", "date", "timestamp", "timestamptz"),
@@ -344,15 +353,21 @@ def given(writer, batch: pa.RecordBatch) -> list[Answer]:
     """Write as a task does: as columns, and what is not taken as columns record by record."""
     if writer.write_columns(batch):
         return [DELIVERED] * batch.num_rows
-    return list(writer.write(batch.to_pylist()))
+    return list(writer.write(records(batch)))
 
 
 def row_by_row(writer, batch: pa.RecordBatch) -> list[Answer]:
     writer._stage = None
-    return list(writer.write(batch.to_pylist()))
+    return list(writer.write(records(batch)))
 
 
-WAYS = {"columns": given, "records": lambda writer, batch: writer.write(batch.to_pylist()), "alone": row_by_row}
+def records(batch: pa.RecordBatch) -> list[Record]:
+    """Return a batch's records as a task gives them: maps are objects."""
+    found = Records(batch)
+    return [found[row] for row in range(batch.num_rows)]
+
+
+WAYS = {"columns": given, "records": lambda writer, batch: writer.write(records(batch)), "alone": row_by_row}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -373,6 +388,36 @@ def test_w5_a_bulk_is_cast_rounded_and_refused_as_each_record_alone(url, databas
             database.execute(f"drop table {way}")
             seen[way] = (kinds(answers), rows)
         assert seen["columns"] == seen["records"] == seen["alone"], column
+
+
+IN_JSON = {
+    "structure": ['{"a": 1}', None],
+    "structures": ['[{"a": 1}]', "[]", None, "[null]", '[null, {"a": 1}]'],
+    "lists of structures": ['[[{"a": 1}], null]', "[[]]", "[]"],
+    "map": ['{"k": "AP8="}', "{}", None],
+    "maps": ['[{"1": "Łódź", "2": null}]', "[]"],
+    "structure of all": ['{"b": "AP8=", "d": "1.50", "t": "2013-01-01T05:00:00+00:00"}'],
+    "structure with NaN": ['{"x": 1.5}', AnswerKind.REFUSED, '{"x": null}'],
+}
+
+
+@pytest.mark.parametrize("kind", IN_JSON)
+def test_what_is_nested_is_stored_as_the_json_that_other_sinks_get(url, database, kind):
+    """An empty list stays one, of structures too; what JSON has no place for is its own record's refusal."""
+    told, values = KINDS[kind]
+    schema = pa.schema([("id", pa.int64()), ("value", told)])
+    batch = pa.RecordBatch.from_arrays([pa.array(range(len(values))), pa.array(values, told)], schema=schema)
+    for column, way in product(["jsonb", "json", "text"], WAYS):
+        database.execute(FENCED.format("nested", column))
+        writer = PostgresSink(url, table="nested").open(sink_task(schema=schema))
+        answers = WAYS[way](writer, batch)
+        writer.close()
+        stored = dict(database.execute("select id, value::text from nested").fetchall())
+        database.execute("drop table nested")
+        seen = [stored[row] if answer == DELIVERED else answer.kind for row, answer in enumerate(answers)]
+        assert seen == IN_JSON[kind], (column, way)
+        reasons = [answer.reason for answer in answers if answer.kind is AnswerKind.REFUSED]
+        assert all(each.startswith("column 'value': no JSON: Out of range float") for each in reasons)
 
 
 TAKEN = {

@@ -26,14 +26,14 @@ class Server(ThreadingHTTPServer):
     """Takes records, but none whose value is "bad".
 
     :ivar script: what it does with the next requests before it becomes itself again: a status, or "cut",
-        "cut after" (it has taken them), or "hang".
+        "cut after" (it has taken them), or "hang"; or a status and what its text does then: "stalls", or "is cut".
     """
 
     daemon_threads = True
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.script: list[int | str] = []
+        self.script: list[int | str | tuple[int, str]] = []
         self.most = 1_000
         self.taken: list[dict] = []
         self.requests: list[dict] = []
@@ -61,6 +61,9 @@ class Handler(BaseHTTPRequestHandler):
         if isinstance(todo, str):
             self.close_connection = True
             return
+        if isinstance(todo, tuple):
+            self._break_off(*todo)
+            return
         if todo == 201:
             self.server.taken += records
         self.send_response(todo)
@@ -72,6 +75,14 @@ class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.send_response(200)
         self.end_headers()
+
+    def _break_off(self, status: int, text: str) -> None:
+        self.send_response(status)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.wfile.write(b"40\r\nit says")
+        if text == "stalls":
+            self.server.released.wait(30)
 
     def _judge(self, records: list[dict]) -> int:
         if len(records) > self.server.most:
@@ -133,6 +144,19 @@ def test_s13_an_end_point_that_is_away_is_no_refusal(server):
     assert {(answer.kind, answer.reason) for answer in answers} == {
         (AnswerKind.FAILED, "503 Service Unavailable: it says why")
     }
+
+
+@pytest.mark.parametrize("text", ["stalls", "is cut"])
+@pytest.mark.parametrize(
+    ("status", "kind", "requests"),
+    [(503, AnswerKind.DELIVERED, 2), (401, AnswerKind.FAILED, 1), (422, AnswerKind.REFUSED, 1)],
+)
+def test_s13_an_answer_whose_text_does_not_arrive_is_told_by_its_status(server, status, kind, requests, text):
+    """A server that is overloaded says so, and then often nothing more."""
+    server.script = [(status, text)]
+    [answer] = deliver(HttpSink(server.url, timeout=timedelta(milliseconds=300)), RECORDS[:1])
+    assert (answer.kind, len(server.requests)) == (kind, requests)
+    assert answer.reason == ("" if status == 503 else f"{status} {HTTPStatus(status).phrase}")
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 401, 403, 404])
