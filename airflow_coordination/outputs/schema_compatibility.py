@@ -184,8 +184,9 @@ def check_names(manifest: Manifest, listed: Sequence[str], columns: Sequence[str
             problem = f"has rows in {path!r}, which Spark takes for hidden"
             raise OutputError(what, manifest.directory, problem, "Rename the column or change the value")
     for file in manifest.files:
-        if problem := misread(file.path):
-            raise OutputError(what, manifest.directory, f"has rows in {file.path!r}, {problem[0]}", problem[1])
+        if otherwise := misread(file.path):
+            why, remedy = otherwise
+            raise OutputError(what, manifest.directory, f"has rows in {file.path!r}, {why}", remedy)
 
 
 def check_told(manifest: Manifest) -> None:
