@@ -12,11 +12,23 @@ from typing import IO, Any, Final, Protocol
 
 from airflow_coordination.systems.objects.sink import JsonWriter, check_directory, forget, pending, show
 from airflow_coordination.systems.objects.storage import join, normal_root, open_to_write
-from airflow_coordination.systems.sink import DELIVERED, Guarantee, Record, SinkTask, forgiving_json
+from airflow_coordination.systems.sink import (
+    DELIVERED,
+    Guarantee,
+    Record,
+    SinkTask,
+    Unreadable,
+    forgiving_json,
+    unreadable_in,
+)
 from airflow_coordination.values.input_errors import InvalidInputError
 
-COLUMNS: Final = ("key", "sink", "reason", "record", "source", "partition", "fence", "at")
-"""All of them text; ``record`` is the whole record as JSON."""
+COLUMNS: Final = ("key", "sink", "reason", "record", "source", "partition", "fence", "at", "unreadable")
+"""All of them text; ``record`` is the whole record as JSON.
+
+``unreadable`` is null, or JSON of the columns that could not be read, each with the reason. What was read of them is an
+object in their places in ``record``. It is told beside the record because a value there may look like anything.
+"""
 
 
 class LetterWriter(Protocol):
@@ -37,9 +49,9 @@ class LetterPlace(Protocol):
 
 
 def key_text(record: Record, task: SinkTask) -> str | None:
-    """Return a record's key as text; what is malformed often has none."""
+    """Return a record's key as text; what is malformed often has none, and one that cannot be read is none."""
     key = record[task.key]
-    return None if key is None else str(key)
+    return None if key is None or isinstance(key, Unreadable) else str(key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,9 @@ class DeadLetterWriter:
     def _line(self, sink: str, record: Record, reason: str) -> dict[str, str | None]:
         task = self._task
         key, whole, now = key_text(record, task), forgiving_json(record), datetime.now(UTC).isoformat()
-        values = (key, sink, reason, whole, task.source, task.partition, task.fence, now)
+        odd = unreadable_in(record)
+        unreadable = forgiving_json(odd) if odd else None
+        values = (key, sink, reason, whole, task.source, task.partition, task.fence, now, unreadable)
         return dict(zip(COLUMNS, values, strict=True))
 
 
@@ -227,9 +241,11 @@ def _finite(value: Any) -> Any:
     """Return a value without what JSON has no number for: such floats become text."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, Unreadable):
+        return _finite(value.shown())
     if isinstance(value, Mapping):
         return {name: _finite(each) for name, each in value.items()}
-    return [_finite(each) for each in value] if isinstance(value, list) else value
+    return [_finite(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _plain(text: str) -> str:

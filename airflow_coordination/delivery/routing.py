@@ -53,7 +53,8 @@ class Publish:
 class DeadLetters:
     """Dead letters in the output: what a sink refuses for good goes into a dataset, published with the lease's ending.
 
-    Its columns are text: key, sink, reason, record (as JSON), source, partition, fence, at. A record that two sinks
+    Its columns are text: key, sink, reason, record (as JSON), source, partition, fence, at, and unreadable (as JSON:
+    the columns of the record that could not be read, each with the reason; null without any). A record that two sinks
     refuse is there twice.
 
     :param dataset: the dataset's name.

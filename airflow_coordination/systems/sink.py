@@ -256,6 +256,8 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_or_text(value: Any) -> Any:
+    if isinstance(value, Unreadable):
+        return value.shown()
     try:
         return _plain(value)
     except ValueError:
@@ -267,9 +269,22 @@ class Unreadable:
     """In the place of a value such as a time beyond the year 9999, or text that is no UTF-8.
 
     :param reason: why it cannot be had.
+    :param raw: what was read: of text its bytes in base 64, of a time or a date its number, in its own units since
+        1970; of an array, a map (as pairs) or a struct its parts, with such a value in the place of each that cannot be
+        had.
     """
 
     reason: str
+    raw: Any = None
+
+    def shown(self) -> dict[str, Any]:
+        """Return it as a letter's record has it, which must not be mistaken for a value: see :func:`unreadable_in`."""
+        return {"unreadable": self.reason, "raw": self.raw}
+
+
+def unreadable_in(record: Record) -> dict[str, str]:
+    """Return the columns of a record that could not be read, each with the reason."""
+    return {name: each.reason for name, each in record.items() if isinstance(each, Unreadable)}
 
 
 class Records:
@@ -315,17 +330,33 @@ class Records:
 
     def _values(self, column: Any, name: str) -> list[Any]:
         try:
-            values = column.to_pylist()
+            values: list[Any] = column.to_pylist()
         except Exception:  # one of them is to blame: OverflowError, UnicodeDecodeError, KeyError, ArrowInvalid
-            values = [_value(each) for each in column]
-            self._odd = self._odd or any(isinstance(each, Unreadable) for each in values)
+            values = self._looked_at([_value(each) for each in column])
         if name in self._variants:
             return [json.loads(each) if isinstance(each, str) else each for each in values]
-        return [with_objects(each, column.type) for each in values] if _has_maps(column.type) else values
+        if _has_maps(column.type):
+            return self._looked_at([_with_objects_if_it_can(each, column.type) for each in values])
+        return values
+
+    def _looked_at(self, values: list[Any]) -> list[Any]:
+        """Return values as they are, and note whether one of them cannot be had: otherwise nobody needs to look."""
+        self._odd = self._odd or any(isinstance(each, Unreadable) for each in values)
+        return values
+
+
+def _with_objects_if_it_can(value: Any, kind: Any) -> Any:
+    try:
+        return with_objects(value, kind)
+    except ValueError as error:  # NaN, say
+        return Unreadable(f"a key of a map has no form in JSON: {error}"[:200], value)
 
 
 def with_objects(value: Any, kind: Any) -> Any:
-    """Return a value whose maps, which Arrow gives as pairs, are objects under their keys as text."""
+    """Return a value whose maps, which Arrow gives as pairs, are objects under their keys as text.
+
+    :raises ValueError: for a key that JSON has no place for.
+    """
     import pyarrow.types as of
 
     if value is None or isinstance(value, Unreadable) or not of.is_nested(kind):
@@ -351,7 +382,24 @@ def _value(scalar: Any) -> Any:
     try:
         return scalar.as_py()
     except Exception as error:
-        return Unreadable(f"{type(error).__name__}: {error}"[:200])
+        return Unreadable(f"{type(error).__name__}: {error}"[:200], _raw(scalar))
+
+
+def _raw(scalar: Any) -> Any:
+    """Return what there is of a value that Python has not, as :class:`Unreadable` keeps it."""
+    import pyarrow.types as of
+
+    kind = scalar.type
+    if of.is_map(kind):  # its pairs as structs: iterated itself, it converts keys and values, and raises once more
+        return [[_value(pair[0]), _value(pair[1])] for pair in scalar.values]
+    if of.is_struct(kind):
+        return {each.name: _value(scalar[place]) for place, each in enumerate(kind)}
+    if of.is_nested(kind):
+        return [_value(each) for each in scalar.values]
+    if hasattr(scalar, "as_buffer"):
+        return base64.b64encode(scalar.as_buffer()).decode()
+    number = getattr(scalar, "value", None)
+    return str(number) if isinstance(number, int) else None
 
 
 def _text(key: Any) -> str:

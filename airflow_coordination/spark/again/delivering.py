@@ -12,7 +12,7 @@ from airflow_coordination.delivery.again.letters import AgainWork, Letters, Roun
 from airflow_coordination.delivery.delivery import Acknowledgment
 from airflow_coordination.delivery.routing import DeadLetters, Publish
 from airflow_coordination.delivery.task_pass import BY_CONDITION
-from airflow_coordination.spark.again.letters import Group, SetAside, set_aside
+from airflow_coordination.spark.again.letters import Group, set_aside
 from airflow_coordination.spark.lease import PartitionLease
 from airflow_coordination.systems.sink import Sink, SinkTask
 from airflow_coordination.values.accounting import Accounting
@@ -72,7 +72,8 @@ def deliver_again(
     :param mend: what makes a record fit: a function from a DataFrame of records to one of as many.
     :param dead_letters: of the same dataset, for what is refused once more (otherwise *failed*).
     :raises InvalidInputError: when the partition's payload is other work; when a sink that refused records is not among
-        ``sinks``; when ``dead_letters`` is of another dataset; when ``mend`` returns more or fewer records.
+        ``sinks``; when a column of ``schema`` could not be read in one of the records (text that is no UTF-8, say);
+        when ``dead_letters`` is of another dataset; when ``mend`` returns more or fewer records.
     :raises OutputError: when a file of the dead letters is missing or was changed.
     :raises PartitionNotOwnedError: when the lease was lost: stop.
     """
@@ -88,9 +89,10 @@ def deliver_again(
     with set_aside(spark, lease.coordinator.store, letters) as found:
         groups = found.groups()
         chosen = [_chosen(group, sinks) for group in groups]
+        read = [found.records(group, schema) for group in groups]  # all are looked at before one is delivered
         done = [
-            _delivered(lease, work, key, group, _mended(found, group, schema, mend), those, told)
-            for group, those in zip(groups, chosen, strict=True)
+            _delivered(lease, work, key, group, _mended(records, group, mend), those, told)
+            for group, records, those in zip(groups, read, chosen, strict=True)
         ]
     return _together(done)
 
@@ -127,8 +129,7 @@ def _chosen(group: Group, sinks: Mapping[str, Publish | Sink]) -> dict[str, Publ
     return {name: sinks[name] for name in group.sinks}
 
 
-def _mended(found: SetAside, group: Group, schema: Any, mend: Mend | None) -> Any:
-    records = found.records(group, schema)
+def _mended(records: Any, group: Group, mend: Mend | None) -> Any:
     if mend is None:
         return records
     mended = mend(records)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,12 +16,17 @@ from airflow_coordination.planning.view.showing import dataset_of
 from airflow_coordination.protocol.port import PartitionStore
 from airflow_coordination.spark.completed import rows_in
 from airflow_coordination.spark.file_scans import scans_of
+from airflow_coordination.values.input_errors import InvalidInputError
 
 _SCHEMA: Final = ", ".join(f"`{name}` string" for name in COLUMNS)
 _AT_ONCE: Final = 10_000
 """So many records are delivered by one task of Spark: a shuffle alone would make 200 of however few there are."""
 _NO_COLUMN: Final = "__again_no_column"
 """A name that no column has: a record's own column of malformed text is read as any other."""
+_REMEDY: Final = (
+    "Mend the input and do the original anew, leave this column out of the schema, or read the letter by code of your "
+    "own: its record holds what was read"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +36,20 @@ class Group:
     :param fence: as text.
     :param sinks: their names.
     :param number: how many records.
+    :param unreadable: how many of them have a column that could not be read.
     """
 
     fence: str
     sinks: tuple[str, ...]
     number: int
+    unreadable: int = 0
 
 
 class SetAside:
     """The records of one set.
 
-    :param frame: one row for each of them, with its fence, its ``sinks`` and the ``record`` as JSON.
+    :param frame: one row for each of them, with its key, its fence, its ``sinks``, the ``record`` as JSON and what of
+        it is ``unreadable``.
     """
 
     def __init__(self, frame: Any) -> None:
@@ -48,21 +57,48 @@ class SetAside:
 
     def groups(self) -> list[Group]:
         """Return what they are to be delivered in, in an order that stays."""
-        rows = self._frame.groupBy("fence", "sinks").count().collect()
-        found = [Group(row["fence"], tuple(row["sinks"]), row["count"]) for row in rows]
+        from pyspark.sql import functions as fn
+
+        counts = fn.count("*").alias("number"), fn.count("unreadable").alias("unreadable")
+        rows = self._frame.groupBy("fence", "sinks").agg(*counts).collect()
+        found = [Group(row["fence"], tuple(row["sinks"]), row["number"], row["unreadable"]) for row in rows]
         return sorted(found, key=lambda each: (each.fence, each.sinks))
 
     def records(self, group: Group, schema: Any) -> Any:
         """Return the records of a group with the columns of ``schema``. One that does not fit is an error of Spark's.
 
         :param schema: as ``spark.read.schema`` takes it.
+        :raises InvalidInputError: when one of its columns could not be read in one of the records.
         """
         from pyspark.sql import functions as fn
 
         sinks = fn.array(*map(fn.lit, group.sinks))
         rows = self._frame.where((fn.col("fence") == group.fence) & (fn.col("sinks") == sinks))
         options = {"mode": "FAILFAST", "columnNameOfCorruptRecord": _NO_COLUMN}
-        return rows.select(fn.from_json("record", schema, options).alias("one")).select("one.*")
+        records = rows.select(fn.from_json("record", schema, options).alias("one")).select("one.*")
+        if group.unreadable:
+            _check_readable(rows, records.columns)
+        return records
+
+
+def _check_readable(rows: Any, columns: Sequence[str]) -> None:
+    """Refuse columns that could not be read: what the record has in their place Spark would take for a text.
+
+    :param rows: of letters.
+    :raises InvalidInputError: naming the first letter, its column and why it could not be read.
+    """
+    from pyspark.sql import functions as fn
+
+    asked = fn.array(*map(fn.lit, columns))
+    wrong = rows.where(fn.arrays_overlap(fn.json_object_keys("unreadable"), asked))
+    first = wrong.orderBy("key", "record").select("key", "sinks", "unreadable").first()
+    if first is None:
+        return
+    column, reason = next((name, why) for name, why in json.loads(first["unreadable"]).items() if name in columns)
+    sinks = ", ".join(map(ascii, first["sinks"]))
+    letter = f"the dead letter with the key {first['key']!a}, of sinks {sinks}"
+    problem = f"could not be read in {letter}, so its record has no value there: {reason}"
+    raise InvalidInputError("schema", column, problem, _REMEDY)
 
 
 @contextmanager
@@ -88,6 +124,6 @@ def _each_once(letters: Any) -> Any:
     from pyspark.sql import Window
     from pyspark.sql import functions as fn
 
-    same = ("fence", "key", "record")
+    same = ("fence", "key", "record", "unreadable")
     numbered = letters.withColumn("number", fn.row_number().over(Window.partitionBy(*same, "sink").orderBy("at")))
     return numbered.groupBy(*same, "number").agg(fn.array_sort(fn.collect_set("sink")).alias("sinks"))

@@ -187,7 +187,7 @@ class ParquetFileWriter:
 
     :param address: of the file.
     :param name: the note about it.
-    :param schema: of the records.
+    :param schema: of the records; the keys of maps are text in the file, as they are in records.
     :param columns: what is written of a record; ``None`` for all.
     """
 
@@ -195,7 +195,8 @@ class ParquetFileWriter:
         import pyarrow as pa
 
         self._address, self._name = address, name
-        self._schema = schema if columns is None else pa.schema([schema.field(each) for each in columns])
+        written = schema if columns is None else [schema.field(each) for each in columns]
+        self._schema = pa.schema([_with_text_keys(each) for each in written])
         self._file: IO[bytes] | None = None
         self._parquet: Any = None
 
@@ -228,6 +229,21 @@ class ParquetFileWriter:
         self._parquet.close()
         self._file.close()
         return self._name
+
+
+def _with_text_keys(column: Any) -> Any:
+    """Return a field of a schema as a record's value fits it: with text for the keys of its maps."""
+    import pyarrow as pa
+    import pyarrow.types as of
+
+    kind = column.type
+    if of.is_map(kind):
+        return column.with_type(pa.map_(pa.string(), _with_text_keys(kind.item_field)))
+    if of.is_struct(kind):
+        return column.with_type(pa.struct([_with_text_keys(each) for each in kind]))
+    if of.is_list(kind):
+        return column.with_type(pa.list_(_with_text_keys(kind.value_field)))
+    return column
 
 
 def _pairs(value: Any, kind: Any) -> Any:

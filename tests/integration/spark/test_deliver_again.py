@@ -20,6 +20,7 @@ from airflow_coordination.sources import dead_letters_again
 from airflow_coordination.spark import (
     Complete,
     DeadLetters,
+    FileSink,
     PostgresSink,
     Publish,
     deliver_again,
@@ -333,6 +334,72 @@ def test_a_record_that_does_not_fit_the_schema_is_an_error_and_not_null(first, r
     run(main, "flights-again", supplier=dead_letters_again("flights"))
     assert "CANNOT_PARSE_JSON_FIELD" in again.partitions()[0].last_error
     assert len(rows_of(table[1])) == 8
+
+
+ODD = "select * from values (1L, 'v'), (2L, cast(X'61ff63' as string)), (3L, 'bad') as t(k, v)"
+"""Three records, of which one has a text that is no UTF-8."""
+
+
+def set_odd_aside(run, flights, sink) -> None:
+    def main(spark, lease):
+        lease.deliver(spark.sql(ODD), "k", {"table": sink}, dead_letters=DEAD)
+        return Complete()
+
+    flights.create_partitions(["2013-01"])
+    assert run(main, "flights").completed == 1
+
+
+def test_d7_what_was_set_aside_because_it_could_not_be_read_is_never_delivered_as_a_text(
+    spark, store, run, once_more, table, flights, again
+) -> None:
+    """``Unreadable(reason=…)`` stood in its place, arrived as data, and counted as delivered."""
+    set_odd_aside(run, flights, table[0])
+    letters = read_completed(spark, store=store, source="flights", dataset="dead_letters").collect()
+    by_key = {each.key: each for each in letters}
+    assert json.loads(by_key["2"].record)["v"]["raw"] == "Yf9j", "what was read"
+    assert (json.loads(by_key["2"].unreadable).keys(), by_key["3"].unreadable) == ({"v"}, None)
+
+    assert once_more()[0].failed == 1
+    said = again.partitions()[0].last_error
+    assert "schema='v': could not be read in the dead letter with the key '2', of sinks 'table', so its record" in said
+    assert "UnicodeDecodeError" in said
+    assert "Mend the input and do the original anew, leave this column out of the schema, or read the letter by" in said
+    assert [row[0] for row in rows_of(table[1])] == [1], "nothing was delivered"
+
+
+def test_d7_a_column_that_could_not_be_read_and_is_not_asked_for_keeps_nothing_back(run, table, flights, again) -> None:
+    set_odd_aside(run, flights, table[0])
+    done = []
+
+    def main(spark, lease):
+        more = {"mend": lambda records: records.selectExpr("k", "'without' as v")}
+        done.append(deliver_again(spark, lease, "k bigint", "k", {"table": table[0]}, **more))
+        return Complete()
+
+    run(main, "flights-again", supplier=dead_letters_again("flights"))
+    assert done[0].accounting.delivered_everywhere == 2
+    assert [row[:2] for row in rows_of(table[1])] == [(1, "v"), (2, "without"), (3, "without")]
+
+
+def test_d7_a_value_that_only_looks_as_if_it_could_not_be_read_is_delivered(run, flights, again, tmp_path) -> None:
+    sink, aside = FileSink(str(tmp_path / "export")), replace(DEAD, where="again is null")
+    rows = "select 1L as k, named_struct('unreadable', 'no', 'raw', 'x') as v, cast(null as boolean) as again"
+
+    def main(spark, lease):
+        lease.deliver(spark.sql(rows), "k", {"out": sink}, dead_letters=aside)
+        return Complete()
+
+    def once_more(spark, lease):
+        schema = "k bigint, v struct<unreadable: string, raw: string>, again boolean"
+        more = {"mend": lambda records: records.fillna(True), "dead_letters": aside}
+        deliver_again(spark, lease, schema, "k", {"out": sink}, **more)
+        return Complete()
+
+    flights.create_partitions(["2013-01"])
+    run(main, "flights")
+    run(once_more, "flights-again", supplier=dead_letters_again("flights"))
+    [file] = (tmp_path / "export").glob("part-*")
+    assert json.loads(file.read_text()) == {"k": 1, "v": {"unreadable": "no", "raw": "x"}, "again": True}
 
 
 def test_work_that_is_none_of_it_is_refused(run, again, table) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime
 import pytest
 
 from airflow_coordination.sinks import DataPrepperDeadLetters
+from airflow_coordination.systems.sink import Unreadable
 from airflow_coordination.testing.sinks import sink_task
 from airflow_coordination.values.input_errors import InvalidInputError
 
@@ -52,6 +53,17 @@ def test_key_and_fields_are_data_prepper_s(tmp_path):
         {"id": 2, "v": "nan"},
         {"id": 3, "many": [{"v": "inf"}]},
     ]
+
+
+def test_d7_what_was_read_of_a_value_that_cannot_be_converted_is_kept(tmp_path):
+    """Also where there is a number in it that JSON has not."""
+    place = DataPrepperDeadLetters(str(tmp_path))
+    writer = place.open(TASK)
+    writer.write("search", [({"id": 1, "m": Unreadable("no key", [(float("nan"), b"\x00")])}, "column 'm': no key")])
+    place.accept("d1", names := writer.close())
+    [found] = letters(tmp_path / names[0])
+    kept = {"unreadable": "no key", "raw": [["nan", "AA=="]]}
+    assert found["failedData"]["document"] == {"id": 1, "m": kept}
 
 
 def test_each_sink_has_a_file_of_its_own_as_its_name_says(tmp_path):

@@ -307,8 +307,33 @@ def test_d7_a_value_that_cannot_be_converted_is_one_dead_letter(tmp_path):
     found, tally = run(pa.RecordBatch.from_pydict(columns), sinks=[Collecting()], dead_letters=letters(tmp_path))
     tally.judge()
     assert (found.sinks["s0"].delivered, found.dead_lettered, found.failed) == (99, 1, 0)
-    [letter] = [json.loads(line) for line in (tmp_path / tally.dead_letter_files[0]).read_text().splitlines()]
+    [letter] = lines(tmp_path / tally.dead_letter_files[0])
     assert (letter["key"], letter["reason"].startswith("column 'value': ")) == ("42", True)
+    kept = {"unreadable": letter["reason"].removeprefix("column 'value': "), "raw": "253402300800000000"}
+    assert json.loads(letter["record"]) == {"id": 42, "value": kept}
+    assert json.loads(letter["unreadable"]) == {"value": kept["unreadable"]}
+
+
+def lines(file) -> list[dict]:
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_d7_a_value_that_looks_like_one_that_cannot_be_converted_is_a_value(tmp_path):
+    """Beside the record a letter says which values could not be read; what is in it may look like anything."""
+    alike = {"unreadable": "no", "raw": "x"}
+    columns = {"id": [1], "value": [alike], "__deliver_0": [True]}
+    sinks = [Collecting(answers={1: refused("bad")})]
+    _, tally = run(pa.RecordBatch.from_pydict(columns), sinks=sinks, dead_letters=letters(tmp_path))
+    [letter] = lines(tmp_path / tally.dead_letter_files[0])
+    assert (json.loads(letter["record"])["value"], letter["unreadable"]) == (alike, None)
+
+
+def test_d7_a_key_that_cannot_be_converted_is_no_key(tmp_path):
+    keys = pa.array([b"good", b"\xff"]).view(pa.string())
+    columns = {"id": keys, "value": ["v"] * 2, "__deliver_0": [True] * 2}
+    found, tally = run(pa.RecordBatch.from_pydict(columns), sinks=[Collecting()], dead_letters=letters(tmp_path))
+    [letter] = lines(tmp_path / tally.dead_letter_files[0])
+    assert (found.sinks["s0"].delivered, letter["key"], list(json.loads(letter["unreadable"]))) == (1, None, ["id"])
 
 
 def test_d6_one_record_alone_tells_nothing_about_its_sink(tmp_path):

@@ -10,12 +10,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from airflow_coordination.outputs import OutputError
 from airflow_coordination.sinks import FileSink
-from airflow_coordination.systems.sink import AnswerKind
+from airflow_coordination.systems.sink import AnswerKind, Records
 from airflow_coordination.testing.sinks import SinkConformance, deliver, sink_task
 from airflow_coordination.values.input_errors import InvalidInputError
 
@@ -88,6 +89,54 @@ def test_d7_a_value_that_has_no_place_in_parquet_is_refused_alone(directory):
     assert [number for number, answer in enumerate(answers) if answer.kind is AnswerKind.REFUSED] == [42]
     [file] = visible(directory)
     assert pq.ParquetFile(file).metadata.num_rows == 99
+
+
+TEXTS = pa.map_(pa.string(), pa.int64())
+MAPS = {
+    "numbers": (pa.map_(pa.int64(), pa.int64()), [(7, 1)], TEXTS, [("7", 1)]),
+    "dates": (pa.map_(pa.date32(), pa.int64()), [(date(2013, 1, 1), 1)], TEXTS, [("2013-01-01", 1)]),
+    "text": (TEXTS, [("a", 1)], TEXTS, [("a", 1)]),
+    "large text": (pa.map_(pa.large_string(), pa.int64()), [("a", 1)], TEXTS, [("a", 1)]),
+    "maps of maps": (
+        pa.map_(pa.int64(), pa.map_(pa.float64(), pa.int64())),
+        [(7, [(1.5, 1)])],
+        pa.map_(pa.string(), TEXTS),
+        [("7", [("1.5", 1)])],
+    ),
+    "lists": (pa.list_(pa.map_(pa.int64(), pa.int64())), [[(7, 1)], None], pa.list_(TEXTS), [[("7", 1)], None]),
+    "structs": (
+        pa.struct([("m", pa.map_(pa.int64(), pa.int64())), ("n", pa.int8())]),
+        {"m": [(7, 1)], "n": 2},
+        pa.struct([("m", TEXTS), ("n", pa.int8())]),
+        {"m": [("7", 1)], "n": 2},
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "value", "kind", "expected"), MAPS.values(), ids=MAPS)
+def test_d7_maps_have_text_for_keys_in_parquet(directory, given, value, kind, expected):
+    """Keys of another type were refused with each record, after the check had let them pass."""
+    schema = pa.schema([pa.field("id", pa.int64()), pa.field("m", given)])
+    batch = pa.RecordBatch.from_pylist([{"id": 1, "m": value}, {"id": 2, "m": None}], schema)
+    records = Records(batch)
+    writer = (sink := FileSink(str(directory), format="parquet")).open(sink_task(schema=schema))
+    assert [each.kind for each in writer.write([records[0], records[1]])] == [AnswerKind.DELIVERED] * 2
+    sink.accept("d1", [writer.close()])
+    [file] = visible(directory)
+    table = pq.ParquetFile(file).read()
+    assert table.schema.field("m").type.equals(kind)
+    assert table.column("m").to_pylist() == [expected, None]
+
+
+def test_d7_what_must_not_be_null_stays_so_in_the_maps_of_parquet(directory):
+    item = pa.field("value", pa.int64(), nullable=False)
+    schema = pa.schema([pa.field("m", pa.map_(pa.int64(), item), nullable=False), pa.field("id", pa.int64())])
+    writer = (sink := FileSink(str(directory), format="parquet")).open(sink_task(schema=schema))
+    assert writer.write([{"id": 1, "m": {"7": 1}}])[0].kind is AnswerKind.DELIVERED
+    sink.accept("d1", [writer.close()])
+    [file] = visible(directory)
+    found = pq.ParquetFile(file).schema_arrow.field("m")
+    assert (found.nullable, found.type.item_field.nullable) == (False, False)
 
 
 def test_f6_what_a_delivery_that_failed_has_pending_can_be_forgotten(directory):
