@@ -36,7 +36,13 @@ from airflow_coordination.systems.sqs.deletion import DeleteMessages
 from airflow_coordination.systems.sqs.visibility import ShowMessages
 from airflow_coordination.values.documents import parse
 from airflow_coordination.values.fence import Fence
-from airflow_coordination.values.input_errors import CoordinationError, SettingsError, printable, shown
+from airflow_coordination.values.input_errors import (
+    CoordinationError,
+    InvalidInputError,
+    SettingsError,
+    printable,
+    shown,
+)
 
 _ACTIONS: Final[tuple[type[SourceAction], ...]] = (
     DeleteObjects,
@@ -89,7 +95,8 @@ def note_of(then: Then, partition: Partition, fence: Fence, output_root: str | N
     :param partition: as it is when it ends.
     :param fence: of the tenure.
     :param output_root: where a note that is too long for the store is written.
-    :raises SettingsError: when it is too long, and there is no such place.
+    :raises SettingsError: when it is too long for the store, and there is no such place.
+    :raises InvalidInputError: when it is too long to be read again from there.
     :raises OutputError: when it cannot be written there, or a storage cannot be asked.
     """
     text = text_of(pinned(then, partition))
@@ -101,6 +108,9 @@ def note_of(then: Then, partition: Partition, fence: Fence, output_root: str | N
     if output_root is None:
         problem = f"then= is {len(content):,} bytes of JSON, of which {MAX_BYTES:,} fit into the store"
         raise SettingsError("output_root", None, problem, "Set it, so that the list has a place, or name less")
+    if len(content) > _MAX_FILE:
+        problem = f"says {len(content):,} bytes of JSON, of which {_MAX_FILE:,} can be read again"
+        raise InvalidInputError("then", shown(text[:_LENGTH]), problem, "Name less in each partition, or shorter keys")
     address = join(output_root, lists_of(partition.source, partition.key), f"{fence}.json")
     write_bytes(address, content)
     return json.dumps({"file": address, "digest": _digest(content)}, separators=(",", ":"))

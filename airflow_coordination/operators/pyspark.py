@@ -125,7 +125,8 @@ class LeasedPySparkOperator(LeasedOperator, PythonOperator):
     ) -> None:
         """Render the hint as the text field that it is, also where it comes among the function's arguments."""
         fields = list(template_fields)
-        hinted = parent is self and {HINT, "op_kwargs"} <= set(fields) and HINT in self.op_kwargs
+        given: object = self.op_kwargs if parent is self else None  # a mapping, or a task's output that will be one
+        hinted = isinstance(given, Mapping) and {HINT, "op_kwargs"} <= set(fields) and HINT in given
         if hinted:
             self.op_kwargs = dict(self.op_kwargs)
             self.hint = self.op_kwargs.pop(HINT)

@@ -19,7 +19,7 @@ from airflow_coordination.values.names import compose_source, split_source
 from airflow_coordination.values.status import PartitionStatus
 
 MOST: Final = 100
-"""The most partitions of an original that are looked at."""
+"""So many partitions are read at a time of those whose keys begin as an original's do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def lines_beside(store: PartitionStore, partition: Partition) -> list[Line]:
 def balance_of(store: PartitionStore, partition: Partition) -> Balance | None:
     """Return the balance of a partition's dead letters, ``None`` where none of them are anybody's work.
 
-    Two reads for each round there is, and one of the partitions that have delivered any.
+    Two reads for each round there is, and one of the partitions that have delivered any, for each hundred of them.
 
     :raises InvalidInputError: when the counts of one of these partitions are corrupt.
     """
@@ -102,9 +102,15 @@ def balance_of(store: PartitionStore, partition: Partition) -> Balance | None:
 
 def _there(store: PartitionStore, identifier: str, key: str) -> dict[str, Partition]:
     """Return the partitions that deliver, or have delivered, what one partition has set aside."""
-    page = page_of(store, identifier, None, None, MOST, keys=Keys(prefix_of(key)))
-    works = ((each, AgainWork.of_payload(each.payload)) for each in page)
-    return {each.key: each for each, work in works if work is not None and work.partition == key}
+    found: dict[str, Partition] = {}
+    after: str | None = None
+    while True:  # others' keys may begin so, too
+        page = page_of(store, identifier, None, after, MOST, keys=Keys(prefix_of(key)))
+        works = ((each, AgainWork.of_payload(each.payload)) for each in page)
+        found |= {each.key: each for each, work in works if work is not None and work.partition == key}
+        if len(page) < MOST:
+            return found
+        after = page[-1].key
 
 
 def _chain(rounds: Rounds, key: str, there: dict[str, Partition]) -> list[Partition]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from airflow_coordination.duties import follow_ups
 from airflow_coordination.duties.follow_ups import KINDS, LISTS, note_of, said_in
 from airflow_coordination.follow_ups import (
     CallUrl,
@@ -139,6 +140,17 @@ def test_a_long_list_without_a_place_fails_the_partition_before_it_ends(one, tmp
     ) as raised:
         ended(one, "k", action)
     assert "Set it, so that the list has a place, or name less" in str(raised.value)
+
+
+def test_a_list_that_nobody_could_read_again_is_not_written(one, tmp_path, monkeypatch) -> None:
+    """It was, and neither operator nor command could ever do it."""
+    monkeypatch.setattr(follow_ups, "_MAX_FILE", 6_000)
+    action = DeleteObjects([str(a_file(tmp_path, f"{number:03}-{'x' * 40}")) for number in range(100)])
+    with pytest.raises(
+        InvalidInputError, match=r"then=.*: says \d+,\d+ bytes of JSON, of which 6,000 can be"
+    ):
+        ended(one, "k", action, str(tmp_path / "out"))
+    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize("change", ["deleted", "changed"])

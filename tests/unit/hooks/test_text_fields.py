@@ -61,6 +61,16 @@ def test_a13_our_fields_are_text_in_a_dag_with_native_objects(text):
     assert operators[3].op_args[0] != text, "as the DAG says"
 
 
+def test_the_arguments_of_a_function_may_be_a_task_s_output():
+    """As those of ``PythonOperator``."""
+    with DAG("of_a_task", schedule=None) as dag:
+        given = task(lambda: {"month": "5"}, task_id="given")()
+        operator = LeasedPySparkOperator(task_id="py", source="s", python_callable=job_of_month, op_kwargs=given)
+    ti = SimpleNamespace(task_id="py", xcom_pull=lambda *_, **__: {"month": "5"})
+    operator.render_template_fields({"ti": ti, "dag": dag, "run_id": "r"})
+    assert operator.op_kwargs == {"month": "5"}
+
+
 @pytest.mark.parametrize(("native", "keys"), [(True, ["2013", "2014"]), (False, "['2013', '2014']")])
 def test_one_template_may_give_all_keys_where_the_dag_makes_objects(native, keys):
     """Elsewhere it is a text, which the operator refuses: taken apart into letters it would name other partitions."""

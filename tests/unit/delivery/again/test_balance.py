@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_coordination.acknowledgments import Accounting, SinkCounts
+from airflow_coordination.delivery.again import balance
 from airflow_coordination.delivery.again.balance import balance_of, lines_beside
 from airflow_coordination.leases import InvalidInputError, SourceCoordinator
 from airflow_coordination.sources import dead_letters_again
@@ -38,6 +39,16 @@ def done(coordinator, counted: Accounting | None, digest: str) -> None:
 
 def lines(store, partition) -> dict[str, int]:
     return {line.count: line.records for line in lines_beside(store, partition)}
+
+
+def test_partitions_whose_keys_begin_alike_hide_nobody_s_balance(store, flights, again, monkeypatch) -> None:
+    """More than a page of them did."""
+    monkeypatch.setattr(balance, "MOST", 2)
+    flights.create_partitions([f"2013-01@!{number}" for number in range(5)])
+    for number in range(6):
+        done(flights, FIRST, f"{number}")
+    again.run_supplier(SUPPLIER)
+    assert lines(store, flights.partition("2013-01")) == {"dead letters: still set aside": 4}
 
 
 def test_every_record_of_the_input_is_in_one_line(store, flights, again) -> None:
