@@ -138,8 +138,7 @@ def _from_mapping(mapping: Mapping[str, Any]) -> StoreConfig:
     options = _object(given, f"{_OUTER}.store.{kind}")
     if kind in _OPTIONS:
         check_known([*map(plain_name, options)], _OPTIONS[kind], f"{_OUTER}.store.{kind}")
-    else:
-        _check_plain(options, f"{_OUTER}.store.{kind}")
+    _check_plain(options, f"{_OUTER}.store.{kind}")
     return StoreConfig(kind, _url_of(kind, options), tuple(sorted(_rest(options).items())), prefix)
 
 
@@ -149,9 +148,9 @@ def _names(given: Mapping[str, Any]) -> list[str]:
 
 
 def _check_plain(options: Mapping[Any, Any], where: str) -> None:
-    """Refuse options of a store from elsewhere that a configuration, a value like any other, cannot hold."""
+    """Refuse options that a configuration, a value like any other, cannot hold."""
     for name, value in options.items():
-        if not isinstance(name, str) or not isinstance(value, str | int | float | None):
+        if not isinstance(name, str) or not isinstance(value, str | int | float | timedelta | None):
             remedy = "Give a text, a number, true or false"
             raise SettingsError(f"{where}.{plain_name(name)}", type(value).__name__, "is no plain value", remedy)
 

@@ -146,9 +146,7 @@ def test_a_list_that_nobody_could_read_again_is_not_written(one, tmp_path, monke
     """It was, and neither operator nor command could ever do it."""
     monkeypatch.setattr(follow_ups, "_MAX_FILE", 6_000)
     action = DeleteObjects([str(a_file(tmp_path, f"{number:03}-{'x' * 40}")) for number in range(100)])
-    with pytest.raises(
-        InvalidInputError, match=r"then=.*: says \d+,\d+ bytes of JSON, of which 6,000 can be"
-    ):
+    with pytest.raises(InvalidInputError, match=r"then=.*: says \d+,\d+ bytes of JSON, of which 6,000 can be"):
         ended(one, "k", action, str(tmp_path / "out"))
     assert not (tmp_path / "out").exists()
 

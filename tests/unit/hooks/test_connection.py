@@ -68,6 +68,10 @@ def test_its_other_fields_are_settings():
         ({"host": "db.example"}, "store='db.example': is neither a URL nor"),
         ({"extra": {"source_coordination": "store: {dynamo: {}}"}}, "Did you mean 'dynamodb'?"),
         (
+            {"extra": {"source_coordination": {"store": {"sql": {"url": "sqlite:////a.db", "pool_size": [5]}}}}},
+            "source_coordination.store.sql.pool_size='list': is no plain value. Give a text, a number, true or false",
+        ),
+        (
             {"host": "postgresql+psycopg://db/c", "login": "worker"},
             "connection c login='(given)': is not read. Write it into the URL in its host, or into its extra",
         ),
