@@ -52,6 +52,15 @@ class Copying(Dataset):
             block = self.block(lease, [f"{word} {number} of {day}" for number in range(2)])
             ingest.complete(lease, [block], interval=f"{day}/P1D")
 
+    def publish_for(self, interval: str | None, *keys: str) -> None:
+        """Publish one line for each key, all for one interval, or for none."""
+        ingest = self.ingest()
+        ingest.create_partitions(list(keys))
+        for key in keys:
+            lease = ingest.acquire_partition(key)
+            assert lease is not None
+            ingest.complete(lease, [self.block(lease, [f"row of {key}"])], interval=interval)
+
     def merge_all(self, part: int = 0) -> None:
         """Merge all that is published in one group."""
         groups, key = self.groups(), f"e000001|{DATASET}|2013-01-01T00:00:00Z|{part}"

@@ -15,14 +15,14 @@ from airflow_coordination.outputs.membership import dead_rows, keys_of, named
 from airflow_coordination.outputs.merging import epoch_of
 from airflow_coordination.outputs.overlays import Overlay
 from airflow_coordination.planning.compaction.search import TO_DO, Group, Reason
-from airflow_coordination.protocol.beside.chunk_sums import ChunkState, ChunkSums
+from airflow_coordination.protocol.beside.chunk_sums import UNBOUNDED, ChunkState, ChunkSums
 from airflow_coordination.protocol.results import HeadRecord
 
 _NOT_NOW: Final = frozenset(Reason) - TO_DO - {Reason.DONE}
 
 
 def sums(made: Plan, seen: Snapshot) -> Iterator[ChunkSums]:
-    """Yield the sums of each chunk; what has no interval is one of its dataset.
+    """Yield the sums of each chunk; what has no interval, or an open one, is one of its dataset.
 
     :param made: the plan.
     :param seen: what it was made from.
@@ -30,7 +30,8 @@ def sums(made: Plan, seen: Snapshot) -> Iterator[ChunkSums]:
     groups = (*made.found.groups, *made.found.left, *made.found.done)
     together: dict[tuple[str, str], list[Group]] = {}
     for group in groups:
-        together.setdefault((group.dataset, str(group.chunk)), []).append(group)
+        place = str(group.chunk) if group.chunk.is_bounded else UNBOUNDED  # one row is kept of all that are open
+        together.setdefault((group.dataset, place), []).append(group)
     found = {dataset: _Found(seen.datasets[dataset]) for dataset in {name for name, _ in together}}
     for (dataset, _), row in together.items():
         yield _Chunk(row, found[dataset]).sums()

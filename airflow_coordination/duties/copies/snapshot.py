@@ -17,21 +17,21 @@ from airflow_coordination.duties.copies.lost import Lost
 from airflow_coordination.duties.retention.applying import datasets_of
 from airflow_coordination.duties.retention.ruled import KEEP, Ruled, rules_of
 from airflow_coordination.leases.coordinator import SourceCoordinator
+from airflow_coordination.outputs.copies.chunks import chunks_of, heads_that_show
 from airflow_coordination.outputs.copies.locations import Site, missing
 from airflow_coordination.outputs.copies.making import is_locked
-from airflow_coordination.outputs.copies.reading import copies_in, shelved
+from airflow_coordination.outputs.copies.reading import copies_in, pieces_of, shelved
 from airflow_coordination.outputs.heads.pages import head_pages
-from airflow_coordination.outputs.heads.showing import newest_pages, read_view, steadily
+from airflow_coordination.outputs.heads.showing import read_view, steadily
 from airflow_coordination.outputs.manifests import Manifest, Reference
 from airflow_coordination.outputs.membership import interval_of, keys_of
-from airflow_coordination.outputs.overlays import Overlays
+from airflow_coordination.outputs.overlays import Overlay, Overlays
 from airflow_coordination.outputs.published import Start, overlays_of, starts_of
 from airflow_coordination.planning.copies.deciding import Chunk, Look, Name, There
 from airflow_coordination.planning.copies.location import Location
 from airflow_coordination.planning.copies.work import CopyWork, chunk_of, dataset_of, location_of
-from airflow_coordination.planning.intervals import ETERNITY, Interval, umbrella
+from airflow_coordination.planning.intervals import ETERNITY, Interval
 from airflow_coordination.planning.rules.choosing import first_change
-from airflow_coordination.planning.view.showing import hiding
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.partition import Partition
 from airflow_coordination.protocol.results import HeadRecord
@@ -52,14 +52,16 @@ _DIGITS: Final = 32
 class Shown:
     """What readers see of one chunk of a dataset.
 
-    :param interval: its interval; that of all times for what has none.
+    :param interval: its interval; that of all times also for what has none.
     :param starts: where readers begin.
     :param bytes: about how many a copy takes.
+    :param timed: whether something of it has an interval.
     """
 
     interval: Interval
     starts: tuple[Start, ...]
     bytes: int
+    timed: bool = True
 
     @property
     def wanted(self) -> str:
@@ -155,7 +157,13 @@ def read_source(
         for each in shown_chunks(coordinator, dataset)
     }
     chunks = [
-        Chunk(name=name, bytes=each.bytes, rules=ruled[name[1]].rules, locked=is_locked(view, name[2]))
+        Chunk(
+            name=name,
+            bytes=each.bytes,
+            rules=ruled[name[1]].rules,
+            locked=is_locked(view, name[2]),
+            timed=each.timed,
+        )
         for name, each in shown.items()
     ]
     return OfSource(
@@ -210,6 +218,7 @@ def _there(
     damaged: Collection[str] = (),
 ) -> Iterator[There]:
     heads = {head.key: (head, manifest) for head, manifest in found}
+    timed = _timed_keys(shown or {})
     for key, partition in partitions.items():
         try:
             name = (source, dataset_of(key), chunk_of(key))
@@ -228,7 +237,25 @@ def _there(
             pending=pending,
             made_at=head.published_at.timestamp() if head and head.published_at else 0.0,
             instead_of=work.instead_of,
+            timed=name[2] != ETERNITY or not timed.get(name[1], set()).isdisjoint(_keys_in(manifest)),
         )
+
+
+def _timed_keys(shown: Mapping[Name, Shown]) -> dict[str, set[str]]:
+    """Return the keys of what shows in chunks of some time, by dataset."""
+    found: dict[str, set[str]] = {}
+    for (_, dataset, _), each in shown.items():
+        if each.timed:
+            found.setdefault(dataset, set()).update(key for _, key, _ in each.starts)
+    return found
+
+
+def _keys_in(copy: Manifest | None) -> set[str]:
+    """Return the keys of the partitions that a copy has rows of; none where it cannot be read."""
+    found: set[str] = set()
+    for piece in pieces_of(copy) if copy is not None else ():
+        found |= keys_of(Overlay(piece.key, piece)) if piece.merged else {piece.key}
+    return found
 
 
 def _is_fresh(manifest: Manifest | None, name: Name, shown: Mapping[Name, Shown] | None) -> bool:
@@ -246,45 +273,17 @@ def is_pending(partition: Partition) -> bool:
 
 
 def shown_chunks(coordinator: SourceCoordinator, dataset: str) -> list[Shown]:
-    """Return what readers see of a dataset, by chunks: what overlaps is together, and so is what was merged together.
+    """Return what readers see of a dataset, by chunks (:func:`~.chunks.chunks_of`).
 
     :raises OutputError: when the manifest of an overlay is missing or was changed.
     """
     store, identifier = coordinator.store, identifier_of(coordinator)
 
     def read(view: View) -> tuple[Overlays, list[HeadRecord]]:
-        overlays = overlays_of(store, identifier, dataset)
-        pages = newest_pages(store, identifier, dataset, view)
-        return overlays, [head for page in pages for head in page if head.blocks and hiding(view, head) is None]
+        return overlays_of(store, identifier, dataset), heads_that_show(store, identifier, dataset, view)
 
     overlays, heads = steadily(store, identifier, read)
-    own = {head.key: interval for head in heads if (interval := interval_of(head, None)) is not None}
-    timeless = [head for head in heads if head.key not in own]
-    together = _together(overlays, own)
-    row = sorted(
-        ((together.get(head.key, own[head.key]), head) for head in heads if head.key in own),
-        key=lambda pair: (pair[0], pair[1].key),
-    )
-    groups: list[tuple[Interval, list[HeadRecord]]] = []
-    for interval, head in row:
-        if groups and interval.overlaps(groups[-1][0]):
-            groups[-1][1].append(head)
-            groups[-1] = (umbrella([groups[-1][0], interval]), groups[-1][1])
-        else:
-            groups.append((interval, [head]))
-    if timeless:
-        groups.append((ETERNITY, timeless))
-    return [_shown(interval, inside, overlays) for interval, inside in groups]
-
-
-def _together(overlays: Overlays, own: Mapping[str, Interval]) -> dict[str, Interval]:
-    """Return the time of all that was merged together, by the key of each partition of it: files are copied once."""
-    found: dict[str, Interval] = {}
-    for overlay in overlays.row:
-        keys = [key for key in keys_of(overlay) if key in own]
-        if keys:
-            found |= dict.fromkeys(keys, umbrella(found.get(key, own[key]) for key in keys))
-    return found
+    return [_shown(interval, inside, overlays) for interval, inside in chunks_of(heads, overlays).items()]
 
 
 def _shown(interval: Interval, heads: Sequence[HeadRecord], overlays: Overlays) -> Shown:
@@ -296,7 +295,8 @@ def _shown(interval: Interval, heads: Sequence[HeadRecord], overlays: Overlays) 
                 size += block.bytes
             else:
                 met[place.overlay.manifest.address] = place.overlay.manifest.size
-    return Shown(interval, tuple(starts_of(heads)), size + sum(met.values()))
+    timed = any(interval_of(head, None) is not None for head in heads)
+    return Shown(interval, tuple(starts_of(heads)), size + sum(met.values()), timed)
 
 
 def whole_look(

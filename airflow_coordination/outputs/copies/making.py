@@ -11,17 +11,16 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import IO, Final
 
+from airflow_coordination.outputs.copies.chunks import heads_of, heads_that_show
 from airflow_coordination.outputs.copies.pieces import Copied, Piece
-from airflow_coordination.outputs.heads.showing import newest_pages, steadily
+from airflow_coordination.outputs.heads.showing import steadily
 from airflow_coordination.outputs.manifests import DataFile, Manifest
-from airflow_coordination.outputs.membership import interval_of, locks
+from airflow_coordination.outputs.membership import locks
 from airflow_coordination.outputs.overlays import Overlays
 from airflow_coordination.outputs.published import Start, manifests_in, overlays_of, starts_of, walks
-from airflow_coordination.planning.intervals import ETERNITY, Interval
-from airflow_coordination.planning.view.showing import hiding
+from airflow_coordination.planning.intervals import Interval
 from airflow_coordination.planning.view.view import View
 from airflow_coordination.protocol.port import PartitionStore
-from airflow_coordination.protocol.results import HeadRecord
 from airflow_coordination.systems.objects.storage import (
     PARALLEL_REQUESTS,
     OutputError,
@@ -57,12 +56,6 @@ class Wanted:
         return sum(manifest.rows_met for manifest in self.manifests)
 
 
-def lies_in(head: HeadRecord, chunk: Interval) -> bool:
-    """Return whether a head record belongs to a chunk; what has no interval belongs to that of all times."""
-    interval = interval_of(head, None)
-    return chunk == ETERNITY if interval is None else chunk != ETERNITY and chunk.contains(interval)
-
-
 def is_locked(view: View, chunk: Interval) -> bool:
     """Return whether a branch has begun in a chunk."""
     return any(interval.overlaps(chunk) for interval in locks(view))
@@ -78,9 +71,7 @@ def wanted_of(store: PartitionStore, identifier: str, dataset: str, chunk: Inter
 
     def read(view: View) -> tuple[Overlays, list[Start], bool]:
         overlays = overlays_of(store, identifier, dataset)
-        within = None if chunk == ETERNITY else chunk
-        pages = newest_pages(store, identifier, dataset, view, within)
-        heads = [head for page in pages for head in page if hiding(view, head) is None and lies_in(head, chunk)]
+        heads = heads_of(chunk, heads_that_show(store, identifier, dataset, view, chunk), overlays)
         return overlays, starts_of(heads), is_locked(view, chunk)
 
     overlays, starts, locked = steadily(store, identifier, read)

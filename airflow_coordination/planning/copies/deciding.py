@@ -16,7 +16,7 @@ from typing import Final
 from airflow_coordination.planning.copies.balance import MOST_MOVES, THRESHOLD, Move, moves
 from airflow_coordination.planning.copies.location import Copyable, Location, named
 from airflow_coordination.planning.copies.placement import Copy, Placed, Placement, place
-from airflow_coordination.planning.intervals import ETERNITY, Interval, newest_first
+from airflow_coordination.planning.intervals import Interval, newest_first
 from airflow_coordination.planning.rules.choosing import choose
 from airflow_coordination.planning.rules.rule import Rule
 
@@ -33,12 +33,15 @@ class Chunk:
     :param bytes: how many a copy of it takes.
     :param rules: those of its dataset.
     :param locked: whether a branch has begun in it, so that all of it is about to be replaced.
+    :param timed: whether something of it has an interval; otherwise its name is that of all times, and it takes the
+        place of nothing else.
     """
 
     name: Name
     bytes: int
     rules: Sequence[Rule]
     locked: bool = False
+    timed: bool = True
 
     @property
     def interval(self) -> Interval:
@@ -59,6 +62,7 @@ class There:
     :param pending: whether it was asked for and is not done yet.
     :param made_at: when it was published, in seconds.
     :param instead_of: the location whose copy goes afterwards, if it is a move.
+    :param timed: whether it has something that has an interval now: one of all times may have had the whole dataset.
     """
 
     name: Name
@@ -70,6 +74,7 @@ class There:
     pending: bool = False
     made_at: float = 0.0
     instead_of: str | None = None
+    timed: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,8 +265,7 @@ def _needless(
             continue
         if look.locked(copy.name):
             continue
-        chunk = chunks.get(copy.name)
-        instead = [chunk] if chunk is not None else row.instead_of(copy.name)
+        instead = row.instead_of(copy, chunks.get(copy.name))
         held = [_settled(each, holders.get(each.name, ()), readable, look.now) for each in instead]
         if any(each is None for each in held):
             continue
@@ -273,20 +277,26 @@ def _needless(
 
 
 class _Row:
-    """The chunks of each dataset by their time; no two of a dataset overlap, but for that of all times."""
+    """The chunks of each dataset by their time; no two of a dataset overlap, without that of what has no interval."""
 
     def __init__(self, chunks: Iterable[Chunk]) -> None:
         self._rows: dict[tuple[str, str], list[Chunk]] = {}
         for chunk in sorted(chunks, key=lambda each: each.interval):
-            if chunk.interval != ETERNITY:
+            if chunk.timed:
                 self._rows.setdefault(chunk.name[:2], []).append(chunk)
 
-    def instead_of(self, name: Name) -> list[Chunk]:
-        """Return the chunks that show something of the time of one that is none any more."""
-        row = self._rows.get(name[:2], [])
-        first = bisect_right(row, name[2].start, key=lambda each: each.interval.end)
-        last = bisect_left(row, name[2].end, key=lambda each: each.interval.start)
-        return row[first:last] if name[2] != ETERNITY else []
+    def instead_of(self, copy: There, own: Chunk | None) -> list[Chunk]:
+        """Return the chunks that have what shows of a copy now: its own, and those of its time where that has nothing.
+
+        :param own: the chunk of its name; ``None`` where there is none any more.
+        """
+        found = [own] if own is not None else []
+        if not copy.timed or (own is not None and own.timed):
+            return found
+        row, interval = self._rows.get(copy.name[:2], []), copy.name[2]
+        first = bisect_right(row, interval.start, key=lambda each: each.interval.end)
+        last = bisect_left(row, interval.end, key=lambda each: each.interval.start)
+        return found + row[first:last]
 
 
 def _settled(

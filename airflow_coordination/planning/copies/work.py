@@ -26,7 +26,7 @@ class CopyWork:
 
     :param location: the name of the location that it goes into.
     :param dataset: of what.
-    :param chunk: the interval of its chunk; that of all times is for what has no interval.
+    :param chunk: the interval of its chunk; that of all times also for what has none.
     :param bytes: about how many it takes.
     :param instead_of: the name of the location whose copy goes afterwards, if this is a move.
     :param wanted: a digest of what the plan has seen of the chunk, by which the next one knows what was asked for.

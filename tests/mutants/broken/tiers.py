@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.mutants.mutant import Mutant, Tested
 
-_MAKING, _READING, _LOCATIONS = (f"outputs.copies.{each}" for each in ("making", "reading", "locations"))
+_CHUNKS, _MAKING, _READING, _LOCATIONS = (
+    f"outputs.copies.{each}" for each in ("chunks", "making", "reading", "locations")
+)
 _DECIDING, _STEPS, _GROUP = "planning.copies.deciding", "duties.copies.steps", "duties.copies.group"
 
 
@@ -43,9 +45,9 @@ MUTANTS = (
     ),
     Mutant(
         "what is hidden is copied",
-        _MAKING,
-        "if hiding(view, head) is None and lies_in(head, chunk)]",
-        "if lies_in(head, chunk)]",
+        _CHUNKS,
+        "if head.blocks and hiding(view, head) is None]",
+        "if head.blocks]",
         "files of hidden rows lie on in tiers",
         _copied("test_what_is_hidden_is_not_copied"),
     ),
@@ -120,6 +122,22 @@ MUTANTS = (
         "",
         "days go before their month is copied, and a tier lacks them",
         _run("test_what_was_merged_is_copied_as_a_whole_and_the_days_go_when_that_is_there"),
+    ),
+    Mutant(
+        "one chunk of all times is made of another",
+        _CHUNKS,
+        "        return chunks_of(heads, overlays).get(ETERNITY, [])\n",
+        "        return [head for head in heads if interval_of(head, None) is None]\n",
+        "the worker makes an empty copy of a dataset that is one chunk, and the good ones go for it",
+        _run("test_where_intervals_are_open_to_both_sides_the_dataset_is_copied_whole_before_its_days_go"),
+    ),
+    Mutant(
+        "what is for all times takes the place of nothing",
+        _DECIDING,
+        "            if chunk.timed:\n",
+        "            if chunk.timed and chunk.interval.is_bounded:\n",
+        "days go before the whole dataset is copied, and a tier lacks them",
+        _run("test_where_intervals_are_open_to_both_sides_the_dataset_is_copied_whole_before_its_days_go"),
     ),
     Mutant(
         "moves begin beside moves",

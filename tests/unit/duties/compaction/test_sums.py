@@ -55,6 +55,15 @@ def test_before_and_after_each_chunk_says_how_it_is(data: Dataset) -> None:
     assert january.group_key == "e000001|clean|2013-01-01T00:00:00Z|0"
 
 
+def test_what_is_open_in_any_way_is_one_chunk_with_all_its_rows(data: Dataset) -> None:
+    publish(data, "2013-01-03", "9999-12-31", "odd", rows="12")
+    publish(data, "open", rows="345", interval="../2013-01-01")
+    planner(data).run([config()])
+    assert [(one.chunk_start is None, one.heads, one.rows) for one in kept(data)] == [(False, 1, 2), (True, 3, 7)]
+    totals = parts_of(data.store).chunks.chunk_totals("flights|PARTITION", DATASET)
+    assert sum(each.rows for each in totals) == sum(data.rows().values())
+
+
 def test_rows_that_nobody_reads_are_counted(data: Dataset) -> None:
     publish(data, "2013-01-03", "2013-01-04")
     planner(data).run([config()])

@@ -118,6 +118,53 @@ def test_what_was_merged_is_copied_as_a_whole_and_the_days_go_when_that_is_there
     assert days.rows_in("archive") == days.rows()
 
 
+@pytest.mark.parametrize("odd", [(), ("odd",)], ids=["", "beside what has no interval"])
+@pytest.mark.parametrize("open_ones", [["eternity"], ["../2013-01-02", "2013-01-01/.."]], ids=["one", "two"])
+def test_where_intervals_are_open_to_both_sides_the_dataset_is_copied_whole_before_its_days_go(
+    days, duties, open_ones, odd
+) -> None:
+    days.want(archive=1)
+    duties.settle()
+    days.publish_for(None, *odd)
+    for interval in open_ones:
+        days.publish_for(interval, f"open {interval}")
+    for _ in range(3):  # nobody makes it
+        duties.run()
+        assert days.copied() == [("cold", chunk) for chunk in CHUNKS]
+    duties.settle()
+    assert days.copied() == [("cold", "../..")]
+    assert days.rows_in("archive") == days.rows()
+    assert len(days.rows()) == 6 + len(open_ones) + len(odd)
+
+
+@pytest.mark.parametrize("odd", [(), ("odd",)], ids=["", "beside what has no interval"])
+def test_a_copy_of_the_whole_dataset_goes_when_those_of_its_days_are_there_again(days, duties, odd) -> None:
+    days.want(archive=1)
+    days.publish_for(None, *odd)
+    days.publish_for("eternity", "all")
+    duties.settle()
+    assert days.copied() == [("cold", "../..")]
+    days.ingest().people.retract("all", "a test", "of the wrong time")
+    for _ in range(3):  # nobody makes the days
+        duties.later(days=1, hours=1)  # a retraction is no ending, and is seen after a day
+        duties.run()
+        assert days.rows_in("archive") == days.rows()
+    duties.settle()
+    assert days.copied() == [("cold", "../..")] * len(odd) + [("cold", chunk) for chunk in CHUNKS]
+    assert days.rows_in("archive") == days.rows()
+
+
+def test_a_copy_of_what_had_no_interval_waits_for_nobody(days, duties) -> None:
+    days.publish_for(None, "odd")
+    days.want(archive=1)
+    duties.settle()
+    days.ingest().people.retract("odd", "a test", "wrong")
+    days.publish(*DAYS, word="new")
+    for _ in range(3):  # nobody makes the days anew
+        duties.run()
+    assert days.copied() == [("cold", chunk) for chunk in CHUNKS]
+
+
 def test_a_copy_goes_when_two_runs_have_seen_that_it_is_too_much(days, duties) -> None:
     days.want(hot=2)
     duties.settle()
