@@ -90,8 +90,9 @@ def read_connection(connection: Connection) -> StoreConnection:
         raise SettingsError(
             where, "host", problem, "Set either its host to a store URL or its extra source_coordination"
         )
-    _check_unread(connection, where)
-    store = _with_password(parse_config(block or str(url)), connection.password)
+    store = parse_config(block or str(url))
+    _check_unread(connection, store, where)
+    store = _with_password(store, connection.password)
     dynamodb_options(store)
     settings = {name: extra[name] for name in SETTING_NAMES & extra.keys()}
     prefix = agreed_prefix(store.partition_prefix, extra.get("partition_prefix"))
@@ -104,12 +105,17 @@ def read_connection(connection: Connection) -> StoreConnection:
     )
 
 
-def _check_unread(connection: Connection, where: str) -> None:
-    """Refuse what would change nothing, and nobody would know."""
-    for name in ("schema", "login", "port"):
-        if getattr(connection, name):
+def _check_unread(connection: Connection, store: StoreConfig, where: str) -> None:
+    """Refuse what would change nothing, and nobody would know; not what only repeats the store's URL."""
+    read = {"schema": "database", "login": "username", "port": "port"}
+    given = {name: value for name in read if (value := getattr(connection, name))}
+    url = read_url(store.url) if given and store.kind == "sql" else None
+    for name, value in given.items():
+        if url is None or str(getattr(url, read[name])) != str(value):
             remedy = "Write it into the URL in its host, or into its extra source_coordination"
-            raise SettingsError(f"{where} {name}", "(given)", "is not read", remedy)
+            raise SettingsError(
+                f"{where} {name}", "(given)", "is not read, and the store's URL does not say so", remedy
+            )
 
 
 def _secret(name: str | None, where: str) -> str | None:

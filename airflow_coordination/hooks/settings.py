@@ -102,12 +102,14 @@ def seconds(name: str, value: Any) -> timedelta:
         raise SettingsError(name, value, "is no number of seconds", "Give seconds, for example 600") from error
 
 
-def time_given(name: str, value: timedelta | float | None) -> timedelta | None:
+def time_given(name: str, value: timedelta | float | None, *, zero: bool = False) -> timedelta | None:
     """Return an operator's argument as a duration, ``None`` for ``None``.
 
+    :param zero: whether it may be zero.
     :raises InvalidInputError: when it is none, or not above zero; it names ``name``.
     """
-    return positive(name, value if value is None or isinstance(value, timedelta) else seconds(name, value))
+    given = value if value is None or isinstance(value, timedelta) else seconds(name, value)
+    return positive(name, given, zero=zero)
 
 
 def _whole(name: str, value: Any) -> int:

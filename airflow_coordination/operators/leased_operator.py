@@ -148,7 +148,7 @@ class LeasedOperator(TextFields):
             steal=steal,
             balance_interval=time_given("balance_interval", balance_interval),
         )
-        runtime = time_given("max_runtime", max_runtime)
+        runtime = time_given("max_runtime", max_runtime, zero=True)  # then it is the first one's only
         self.max_runtime = None if runtime is None else runtime.total_seconds()
         self.on_empty = _one_of("on_empty", on_empty, ("success", "skip"))
         self.on_clear = _one_of("on_clear", on_clear, ("explain", "reset"))

@@ -30,7 +30,6 @@ def look(
     """Return whether so much of an interval is there: one look, with a few reads of the store.
 
     :param hook: of the connection, where it was resolved already.
-    :raises SettingsError: when the store knows the source under another prefix only.
     """
     store = (hook or CoordinationHook(coordination_conn_id)).get_conn()
     said = parse_interval("interval", interval)
@@ -42,8 +41,7 @@ def look(
 
 
 def _unknown(coordinator: SourceCoordinator) -> str:
-    """Say so if the store does not know the source: somebody may create it yet, or its name is wrong."""
-    coordinator.looking.check_prefix()
+    """Say so if the store does not know the source, or under another prefix: it may come yet, or a name is wrong."""
     try:
         coordinator.looking.check_known()
     except SettingsError as unknown:

@@ -8,6 +8,7 @@ newer one would not allow (promise S25).
 from __future__ import annotations
 
 import difflib
+import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -25,6 +26,7 @@ from airflow_coordination.values.input_errors import CoordinationError, Settings
 from airflow_coordination.values.names import ALL, UPKEEP, everybody, name_under
 from airflow_coordination.values.settings import Settings
 
+log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
 
 
@@ -138,13 +140,20 @@ class Cluster:
         return frozenset(name for name in names if name is not None)
 
     def _names(self) -> list[str]:
-        served = {name for name in self.known if not name.startswith(UPKEEP)}
-        for name in self.only or ():
-            if name not in served:
-                near = difflib.get_close_matches(str(name), served, n=1, cutoff=0.5)
-                remedy = f"Did you mean {near[0]!r}?" if near else "Create its partitions first, or leave it out"
-                raise SettingsError("sources", name, f"is no source of store {self.store.description}", remedy)
-        return sorted(served if self.only is None else set(self.only))
+        there = {name for name in self.known if not name.startswith(UPKEEP)}
+        if self.only is None:
+            return sorted(there)
+        unknown = [self._unknown(name, there) for name in self.only if name not in there]
+        if unknown and there.isdisjoint(self.only):
+            raise unknown[0]
+        for error in unknown:  # it may come yet, and keeps no other from being served
+            log.warning("One source is not served: %s", error)
+        return sorted(there.intersection(self.only))
+
+    def _unknown(self, name: str, there: Collection[str]) -> SettingsError:
+        near = difflib.get_close_matches(str(name), there, n=1, cutoff=0.5)
+        remedy = f"Did you mean {near[0]!r}?" if near else "Create its partitions first, or leave it out"
+        return SettingsError("sources", name, f"is no source of store {self.store.description}", remedy)
 
 
 def documents_of_all(coordinator: SourceCoordinator) -> dict[str, Document]:

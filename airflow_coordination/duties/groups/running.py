@@ -89,8 +89,8 @@ class GroupRunner:
     :param start_delay: how long a group that nobody has run before waits.
     :param margins: what the purge leaves alone; ``None`` where it is off.
     :param output_root: where blocks are published; ``None`` where nobody has said so.
-    :param only: the names of the sources that are served; ``None`` for all. For one that the store does not know duties
-        fail.
+    :param only: the names of the sources that are served; ``None`` for all. One that the store does not know
+        is logged; duties fail when it knows none of them.
     :param settings: of the group's lease; its timeout above all. Its grace is that of who works on the sources.
     :param metrics: where counts go: gauges ``coordination.<Druid's name>``, if it has any.
     :param clock: of this process, for how long things take.

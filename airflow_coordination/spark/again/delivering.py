@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from airflow_coordination.delivery.again.letters import AgainWork, Letters, Rounds
@@ -72,7 +73,8 @@ def deliver_again(
     :param mend: what makes a record fit: a function from a DataFrame of records to one of as many.
     :param dead_letters: of the same dataset, for what is refused once more (otherwise *failed*).
     :raises InvalidInputError: when the partition's payload is other work; when a sink that refused records is not among
-        ``sinks``; when a column of ``schema`` could not be read in one of the records (text that is no UTF-8, say);
+        ``sinks``; when a column of ``schema`` could not be read in one of the records that ``drop`` leaves (text that
+        is no UTF-8, say);
         when ``dead_letters`` is of another dataset; when ``mend`` returns more or fewer records.
     :raises OutputError: when a file of the dead letters is missing or was changed.
     :raises PartitionNotOwnedError: when the lease was lost: stop.
@@ -89,7 +91,8 @@ def deliver_again(
     with set_aside(spark, lease.coordinator.store, letters) as found:
         groups = found.groups()
         chosen = [_chosen(group, sinks) for group in groups]
-        read = [found.records(group, schema) for group in groups]  # all are looked at before one is delivered
+        going = partial(_not_dropped, mend, drop or {})
+        read = [found.records(group, schema, going) for group in groups]  # all are looked at before one is delivered
         done = [
             _delivered(lease, work, key, group, _mended(records, group, mend), those, told)
             for group, records, those in zip(groups, read, chosen, strict=True)
@@ -137,6 +140,15 @@ def _mended(records: Any, group: Group, mend: Mend | None) -> Any:
     if number != group.number:
         problem = f"returned {number} records of {group.number}"
         raise InvalidInputError("mend", mend, problem, "Return each once; what is to go nowhere is said by drop")
+    return mended
+
+
+def _not_dropped(mend: Mend | None, drop: Mapping[str, str], records: Any) -> Any:
+    from pyspark.sql import functions as fn
+
+    mended = records if mend is None else mend(records)
+    for condition in drop.values():
+        mended = mended.where(~fn.coalesce(fn.expr(condition), fn.lit(False)))
     return mended
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,8 +24,8 @@ _AT_ONCE: Final = 10_000
 _NO_COLUMN: Final = "__again_no_column"
 """A name that no column has: a record's own column of malformed text is read as any other."""
 _REMEDY: Final = (
-    "Mend the input and do the original anew, leave this column out of the schema, or read the letter by code of your "
-    "own: its record holds what was read"
+    "Mend the input and do the original anew, drop the record by a condition, leave this column out of the schema, or "
+    "read the letter by code of your own: its record holds what was read"
 )
 
 
@@ -64,27 +64,33 @@ class SetAside:
         found = [Group(row["fence"], tuple(row["sinks"]), row["number"], row["unreadable"]) for row in rows]
         return sorted(found, key=lambda each: (each.fence, each.sinks))
 
-    def records(self, group: Group, schema: Any) -> Any:
+    def records(self, group: Group, schema: Any, delivered: Callable[[Any], Any]) -> Any:
         """Return the records of a group with the columns of ``schema``. One that does not fit is an error of Spark's.
 
         :param schema: as ``spark.read.schema`` takes it.
-        :raises InvalidInputError: when one of its columns could not be read in one of the records.
+        :param delivered: returns those of some records that are not dropped.
+        :raises InvalidInputError: when one of its columns could not be read in one of the records that are not dropped.
         """
         from pyspark.sql import functions as fn
 
         sinks = fn.array(*map(fn.lit, group.sinks))
         rows = self._frame.where((fn.col("fence") == group.fence) & (fn.col("sinks") == sinks))
         options = {"mode": "FAILFAST", "columnNameOfCorruptRecord": _NO_COLUMN}
-        records = rows.select(fn.from_json("record", schema, options).alias("one")).select("one.*")
+
+        def read(rows: Any) -> Any:
+            return rows.select(fn.from_json("record", schema, options).alias("one")).select("one.*")
+
+        records = read(rows)
         if group.unreadable:
-            _check_readable(rows, records.columns)
+            _check_readable(rows, records.columns, lambda wrong: delivered(read(wrong)))
         return records
 
 
-def _check_readable(rows: Any, columns: Sequence[str]) -> None:
+def _check_readable(rows: Any, columns: Sequence[str], delivered: Callable[[Any], Any]) -> None:
     """Refuse columns that could not be read: what the record has in their place Spark would take for a text.
 
     :param rows: of letters.
+    :param delivered: returns the records of some letters that are not dropped.
     :raises InvalidInputError: naming the first letter, its column and why it could not be read.
     """
     from pyspark.sql import functions as fn
@@ -92,7 +98,7 @@ def _check_readable(rows: Any, columns: Sequence[str]) -> None:
     asked = fn.array(*map(fn.lit, columns))
     wrong = rows.where(fn.arrays_overlap(fn.json_object_keys("unreadable"), asked))
     first = wrong.orderBy("key", "record").select("key", "sinks", "unreadable").first()
-    if first is None:
+    if first is None or delivered(wrong).isEmpty():
         return
     column, reason = next((name, why) for name, why in json.loads(first["unreadable"]).items() if name in columns)
     sinks = ", ".join(map(ascii, first["sinks"]))

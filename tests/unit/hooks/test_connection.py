@@ -73,16 +73,22 @@ def test_its_other_fields_are_settings():
         ),
         (
             {"host": "postgresql+psycopg://db/c", "login": "worker"},
-            "connection c login='(given)': is not read. Write it into the URL in its host, or into its extra",
+            "connection c login='(given)': is not read, and the store's URL does not say so. Write it into the URL",
         ),
-        ({"host": "postgresql+psycopg://db/c", "port": 6543}, "connection c port='(given)': is not read."),
-        ({"host": "postgresql+psycopg://db/c", "schema": "other"}, "connection c schema='(given)': is not read."),
+        ({"host": "postgresql+psycopg://db/c", "port": 6543}, "connection c port='(given)': is not read,"),
+        ({"host": "postgresql+psycopg://db/c", "schema": "other"}, "connection c schema='(given)': is not read,"),
+        ({"host": "memory://", "schema": "other"}, "connection c schema='(given)': is not read,"),
     ],
 )
 def test_bad_connections_say_what_to_do(fields, message):
     with pytest.raises(SettingsError) as refused:
         read_connection(connection(**fields))
     assert message in str(refused.value)
+
+
+def test_fields_that_repeat_the_url_are_welcome():
+    found = read_connection(connection(host="postgresql+psycopg://u@db:6543/c", login="u", port=6543, schema="c"))
+    assert found.store.url == "postgresql+psycopg://u@db:6543/c"
 
 
 @pytest.mark.parametrize("url", ["postgresql+psycopg://u:old@db/c", "postgresql+psycopg://u@db/c?password=old"])

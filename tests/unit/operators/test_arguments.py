@@ -174,7 +174,7 @@ def test_a_runtime_may_be_a_text_as_every_other_duration():
     assert [leased(max_leases=None, max_runtime=each).max_runtime for each in ("600", 600, timedelta(minutes=10))] == [
         600.0
     ] * 3
-    assert leased().max_runtime is None
+    assert (leased().max_runtime, leased(max_leases=None, max_runtime=0).max_runtime) == (None, 0.0)
 
 
 def test_parsing_opens_no_store_and_no_connection(tmp_path, monkeypatch):

@@ -108,13 +108,15 @@ def test_only_the_sources_that_were_named_are_served_each_once(world):
 @pytest.mark.parametrize(
     ("name", "remedy"), [("fligths", "Did you mean 'flights'?"), ("x", "Create its partitions first, or leave it out")]
 )
-def test_a_source_that_is_none_fails_what_serves_sources_and_nothing_else(world, name, remedy):
+def test_a_source_that_is_none_fails_what_serves_sources_unless_there_is_another(world, name, remedy, caplog):
     SourceCoordinator(world.store, "flights", "test").create_partitions(["a"])
-    state = world.runner(only=["flights", name]).run(group(serving(), Noting("other"))).state
+    problem = f"sources={name!r}: is no source of store in_memory (this process only). {remedy}"
+    state = world.runner(only=[name]).run(group(serving(), Noting("other"))).state
     assert state.failing == ["serving"]
-    assert state.of("serving").error == (
-        f"SettingsError: sources={name!r}: is no source of store in_memory (this process only). {remedy}"
-    )
+    assert state.of("serving").error == f"SettingsError: {problem}"
+    state = world.runner(only=["flights", name]).run(group(serving(), name="another")).state
+    assert (state.failing, state.of("serving").said) == ([], "flights")
+    assert f"One source is not served: {problem}" in caplog.text
 
 
 def test_a_text_is_no_list_of_sources(world):
