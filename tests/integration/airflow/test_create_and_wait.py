@@ -336,6 +336,7 @@ def test_a_sensor_that_may_fail_softly_does_so_at_its_first_look_too(run, flight
         ("flight", None, "source='flights': is unknown to store"),
         ("flights", "env-1", "partition_prefix=None: leads to 'flights|PARTITION', which store"),
     ],
+    ids=["misspelt", "prefix"],
 )
 def test_a_sensor_says_that_nobody_has_created_its_source_yet(run, flights, capsys, monkeypatch, other, prefix, said):
     """And waits: somebody may, or a name is wrong."""

@@ -363,8 +363,23 @@ def test_d7_what_was_set_aside_because_it_could_not_be_read_is_never_delivered_a
     said = again.partitions()[0].last_error
     assert "schema='v': could not be read in the dead letter with the key '2', of sinks 'table', so its record" in said
     assert "UnicodeDecodeError" in said
-    assert "Mend the input and do the original anew, leave this column out of the schema, or read the letter by" in said
+    assert "Mend the input and do the original anew, drop the record by a condition, leave this column out of" in said
     assert [row[0] for row in rows_of(table[1])] == [1], "nothing was delivered"
+
+
+@pytest.mark.parametrize("mend", [None, lambda records: records.selectExpr("k", "upper(v) as v", "k as number")])
+def test_d7_one_that_is_dropped_keeps_no_other_back(run, table, flights, again, mend) -> None:
+    set_odd_aside(run, flights, table[0])
+    done = []
+    drop = {"no text": "k = 2" if mend is None else "v like '%UNREADABLE%'"}
+
+    def main(spark, lease):
+        done.append(deliver_again(spark, lease, "k bigint, v string", "k", {"table": table[0]}, mend=mend, drop=drop))
+        return Complete()
+
+    run(main, "flights-again", supplier=dead_letters_again("flights"))
+    assert done[0].accounting.dropped == {"no text": 1}
+    assert 2 not in [row[0] for row in rows_of(table[1])]
 
 
 def test_d7_a_column_that_could_not_be_read_and_is_not_asked_for_keeps_nothing_back(run, table, flights, again) -> None:
