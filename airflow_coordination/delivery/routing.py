@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -140,7 +140,7 @@ class Routing:
 
     def flagged(self) -> Any:
         """Return the records with a boolean column for each reason, for the dead letters' condition, for each sink."""
-        conditions = [_holds(each) for each in self._conditions().values()]
+        conditions = [holds(each) for each in self._conditions().values()]
         flags = [condition.alias(f"{FLAG}{number}") for number, condition in enumerate(conditions)]
         return self.records.select("*", *flags)  # each column by its name would be five calls to the JVM
 
@@ -200,7 +200,7 @@ class Routing:
 
     def _check_columns(self) -> None:
         columns = list(self.records.columns)
-        if doubles := sorted({name for name in columns if columns.count(name) > 1}):
+        if doubles := _doubled(columns):
             problem = "is the name of two columns"
             raise InvalidInputError("records", doubles[0], problem, "Rename one of them before delivering")
         if taken := [name for name in columns if name.lower().startswith(FLAG)]:
@@ -218,7 +218,7 @@ class Routing:
     def _check_datasets(self) -> None:
         datasets = [each.dataset for each in self.blocks.values()]
         datasets += [self.dead_letters.dataset] if isinstance(self.dead_letters, DeadLetters) else []
-        if doubles := sorted({name for name in datasets if datasets.count(name) > 1}):
+        if doubles := _doubled(datasets):
             problem = "is the dataset of two sinks, so that a record could be in it twice"
             raise InvalidInputError("sinks", doubles[0], problem, "Give each its own, or one condition with 'or'")
 
@@ -226,7 +226,7 @@ class Routing:
         """Refuse what would write to the same pending files, and delete the other's when its own are shown."""
         places = [*self.external.values(), self.dead_letters]
         used = [each.directory for each in places if isinstance(each, FileSink | DataPrepperDeadLetters)]
-        if doubles := sorted({each for each in used if used.count(each) > 1}):
+        if doubles := _doubled(used):
             problem = "is the directory of two places, which would take each other's files away"
             raise InvalidInputError("sinks", doubles[0], problem, "Give each its own, such as one below it")
 
@@ -267,7 +267,11 @@ def _unless(number: int, before: int) -> str:
     return f"({' and '.join([f'{FLAG}{number}', *(f'not {FLAG}{earlier}' for earlier in range(before))])})"
 
 
-def _holds(condition: str | None) -> Any:
+def _doubled(names: Sequence[str]) -> list[str]:
+    return sorted({name for name in names if names.count(name) > 1})
+
+
+def holds(condition: str | None) -> Any:
     """Return a column that is true where a condition holds; a condition that is null does not."""
     from pyspark.sql import functions as fn
 

@@ -42,11 +42,6 @@ class Ledger:
         """Return whether a part was already run on this commit."""
         return any(line["code"] == self.code for line in self.lines(part))
 
-    @property
-    def is_clean(self) -> bool:
-        """Whether what is checked out is a commit; changes have no name that says which."""
-        return not self.code.endswith(("-dirty", "unknown"))
-
     @contextmanager
     def notes(self, part: str) -> Iterator[Path]:
         """Give the file of a part's notes; after a run on this commit was broken off they are still there.
@@ -55,7 +50,7 @@ class Ledger:
         """
         file = self._path.parent / f"{part} on {self.code}.jsonl"
         file.parent.mkdir(parents=True, exist_ok=True)
-        if not self.is_clean:
+        if self.code.endswith(("-dirty", "unknown")):  # changes have no name that says which
             file.unlink(missing_ok=True)
         yield file
         file.unlink(missing_ok=True)

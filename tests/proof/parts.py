@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -116,17 +116,22 @@ def _on_processes(kind: str, seconds: float, seed: int) -> dict[str, Any]:
 def mutants(ledger: Ledger, say: Say) -> None:
     """Try every mutant, once for each commit; those that a run has tried which was broken off are not tried again."""
     names = [*CONTROLS, *EVERY]
-    begun = ledger.is_clean and not ledger.has("mutants")  # who asks again after the end wants all of them again
-    known = {line["name"]: line for line in ledger.lines("mutant") if begun and line["code"] == ledger.code}
-    for verdict in all_tried([name for name in names if name not in known], JOBS):
-        told = {"name": verdict.name, "by": verdict.caught_by, "operations": verdict.operations}
-        known[verdict.name] = {**told, "expected": is_as_expected(verdict)}
-        ledger.add("mutant", known[verdict.name])
-        say(f"{len(known)}/{len(names)} {verdict.name}: {verdict.caught_by or 'nothing caught it'}")
-    tried = [known[name] for name in names]
+    with ledger.notes("mutants") as notes:
+        known = {line["name"]: line for line in lines.read(notes)}
+        for verdict in all_tried([name for name in names if name not in known], JOBS):
+            told = {"name": verdict.name, "by": verdict.caught_by, "operations": verdict.operations}
+            known[verdict.name] = {**told, "expected": is_as_expected(verdict)}
+            lines.add(notes, known[verdict.name])
+            say(f"{len(known)}/{len(names)} {verdict.name}: {verdict.caught_by or 'nothing caught it'}")
+        figures = _figures([known[name] for name in names])
+        ledger.add("mutants", figures)
+    say(f"{figures['caught']} of {len(EVERY)} mutants were caught")
+
+
+def _figures(tried: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     wrong = [each["name"] for each in tried if not each["expected"]]
     caught = [each for each in tried if each["by"]]
-    figures = {
+    return {
         "mutants": len(EVERY),
         "caught": len(caught),
         "equivalent": len(tried) - len(caught) - len(wrong) - len(CONTROLS),
@@ -134,8 +139,6 @@ def mutants(ledger: Ledger, say: Say) -> None:
         "slowest": max((each["operations"] for each in caught), default=0),
         "by": {each["name"]: each["by"] for each in caught},
     }
-    ledger.add("mutants", figures)
-    say(f"{len(caught)} of {len(EVERY)} mutants were caught")
 
 
 def plain(module: str, ledger: Ledger, say: Say) -> None:

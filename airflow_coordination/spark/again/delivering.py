@@ -11,7 +11,7 @@ from typing import Any
 
 from airflow_coordination.delivery.again.letters import AgainWork, Letters, Rounds
 from airflow_coordination.delivery.delivery import Acknowledgment
-from airflow_coordination.delivery.routing import DeadLetters, Publish
+from airflow_coordination.delivery.routing import DeadLetters, Publish, holds
 from airflow_coordination.delivery.task_pass import BY_CONDITION
 from airflow_coordination.spark.again.letters import Group, set_aside
 from airflow_coordination.spark.lease import PartitionLease
@@ -74,8 +74,7 @@ def deliver_again(
     :param dead_letters: of the same dataset, for what is refused once more (otherwise *failed*).
     :raises InvalidInputError: when the partition's payload is other work; when a sink that refused records is not among
         ``sinks``; when a column of ``schema`` could not be read in one of the records that ``drop`` leaves (text that
-        is no UTF-8, say);
-        when ``dead_letters`` is of another dataset; when ``mend`` returns more or fewer records.
+        is no UTF-8, say); when ``dead_letters`` is of another dataset; when ``mend`` returns more or fewer records.
     :raises OutputError: when a file of the dead letters is missing or was changed.
     :raises PartitionNotOwnedError: when the lease was lost: stop.
     """
@@ -144,11 +143,9 @@ def _mended(records: Any, group: Group, mend: Mend | None) -> Any:
 
 
 def _not_dropped(mend: Mend | None, drop: Mapping[str, str], records: Any) -> Any:
-    from pyspark.sql import functions as fn
-
     mended = records if mend is None else mend(records)
     for condition in drop.values():
-        mended = mended.where(~fn.coalesce(fn.expr(condition), fn.lit(False)))
+        mended = mended.where(~holds(condition))
     return mended
 
 
