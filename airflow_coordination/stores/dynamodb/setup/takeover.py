@@ -240,7 +240,8 @@ class Takeover:
     def _held(self, survey: _Survey) -> SchemaVersionError:
         now, past = self._table.clock.now(), self._table.clock.surely_past()
         free = _next_second(survey.until + (now - past))  # the margin that every lease here gets
-        seconds, until = timedelta(seconds=ceil((free - now).total_seconds())), f"{free:%Y-%m-%dT%H:%M:%SZ}"
+        left = max(0, ceil((free - now).total_seconds()))  # it may have come since the table was read
+        seconds, until = timedelta(seconds=left), f"{free:%Y-%m-%dT%H:%M:%SZ}"
         owners = ", ".join(sorted(survey.owners)[:_NAMED]) + (", …" if len(survey.owners) > _NAMED else "")
         problem = (
             f"Data Prepper holds {survey.held} lease(s) in it, under the name of {owners}; the last of them is over at "
