@@ -6,7 +6,7 @@ import gc
 import logging
 import multiprocessing
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import count, islice
@@ -107,10 +107,13 @@ def on_all_cores(
     deadline, done = time.monotonic() + seconds, 0
     # Not forked: what is left of other tests in this process (threads, a handler that swallows SIGTERM) stays behind.
     with multiprocessing.get_context("spawn").Pool(jobs, _collect_rarely) as pool:
-        while done < operations and time.monotonic() < deadline:
-            for found in pool.imap(tally, islice(tasks, 2 * jobs)):
-                done += found.operations
-                yield found
+        begun = deque(pool.apply_async(tally, (task,)) for task in islice(tasks, 2 * jobs))
+        while begun:
+            found = begun.popleft().get()
+            done += found.operations
+            if done < operations and time.monotonic() < deadline:  # no core waits for the others
+                begun.extend(pool.apply_async(tally, (task,)) for task in islice(tasks, 1))
+            yield found
 
 
 def _collect_rarely() -> None:
