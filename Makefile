@@ -16,7 +16,7 @@ THREE_AT_ONCE := -n 3 --dist loadfile --no-loadscope-reorder
 FAST := not (slow or postgres or spark or system or dynamodb or kafka or kinesis or opensearch)
 # What runs two at once; all else is collected by those that run three at once. conftest.py refuses a slow test in tests/unit.
 BY_TEST := tests/unit tests/conformance
-# What promises seconds and runs alone, beside what does not; conftest.py refuses such a test elsewhere.
+# What promises seconds, beside what does not: before all who only compute; conftest.py refuses such a test elsewhere.
 TIMED := tests/system tests/browser/test_large.py tests/processes tests/merging/test_postgresql.py tests/branching/test_postgresql.py tests/integration/dynamodb/test_processes.py tests/integration/spark_faults/test_stopped.py tests/integration/balance/test_figures.py
 
 .PHONY: help
@@ -36,8 +36,10 @@ SHORT := and not long
 TRIED := --changed
 SHARE := 0.1
 SECONDS := 15
+# What computes gives way to what promises seconds.
+GIVING_WAY := nice -n 19
 # What runs when nobody else wants a processor, where the system knows that.
-IDLE := $(if $(shell command -v chrt),chrt --idle 0) nice -n 19
+IDLE := $(if $(shell command -v chrt),chrt --idle 0) $(GIVING_WAY)
 # By this name, so that `make -n test` says what would be done and begins none of it.
 AGAIN := $(MAKE) --no-print-directory
 
@@ -46,7 +48,7 @@ test: ## Everything that CI runs
 	@$(MAKE) --no-print-directory -j 2 --output-sync=target .venv/ready packages
 	@mkdir -p .work; echo "The mutants are tried beside the following, in idle moments only (.work/mutants.log)"; \
 	$(IDLE) $(BIN)/python -m tests.mutants $(TRIED) >.work/mutants.log 2>&1 & mutants=$$!; \
-	$(AGAIN) -j 6 --output-sync=target test-by-test lint test-without-airflow engines || { kill $$mutants; exit 1; }; \
+	$(AGAIN) -j 6 --output-sync=target test-by-test test-timed lint test-without-airflow || { kill $$mutants; exit 1; }; \
 	$(AGAIN) test-by-file; code=$$?; \
 	wait $$mutants || code=1; cat .work/mutants.log; exit $$code
 
@@ -82,13 +84,15 @@ archive: .venv/ready servers
 # The plus lets its progress be seen as it is made, while the others' output comes whole.
 .PHONY: test-by-test
 test-by-test: dynamodb-local
-	+$(RUN) python -m pytest $(TWO_AT_ONCE) -m "not timed $(SHORT)" $(BY_TEST)
+	+$(RUN) $(GIVING_WAY) python -m pytest $(TWO_AT_ONCE) -m "not timed $(SHORT)" $(BY_TEST)
+
+.PHONY: test-timed
+test-timed: engines
+	COORDINATION_TEST_SHARE=$(SHARE) COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
 
 .PHONY: test-by-file
 test-by-file: .venv/ready
-	@export COORDINATION_TEST_SHARE=$(SHARE); \
-	$(RUN) python -m pytest $(THREE_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)" && \
-	COORDINATION_FAULT_SECONDS=$(SECONDS) $(RUN) python -m pytest $(TIMED) -m "timed $(SHORT)"
+	COORDINATION_TEST_SHARE=$(SHARE) $(RUN) python -m pytest $(THREE_AT_ONCE) $(BY_TEST:%=--ignore %) -m "not timed $(SHORT)"
 
 .PHONY: mutants
 mutants: .venv/ready ## Break the code in every way of a list, and see that the suite catches each (ONLY=name for one, ONLY=plain.supply for all of a plain module)
