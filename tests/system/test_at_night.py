@@ -69,8 +69,10 @@ def clicking(airflow, orders):
         log_in(page, "admin")
 
         def click(*places):
-            for role, name in (("button", "Browse"), ("menuitem", "Partitions"), *places):
+            for role, name in (("button", "Browse"), ("menuitem", "Partitions")):
                 page.get_by_role(role, name=name).first.click()
+            for role, name in places:  # a span of the map has the key in its name, too
+                page.get_by_role(role, name=name, exact=True).first.click()
             assert len(places) <= 2  # four in all
             return page
 
