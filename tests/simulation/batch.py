@@ -9,7 +9,8 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count, islice
+from itertools import count
+from multiprocessing.pool import AsyncResult
 from typing import Protocol, TypeVar
 
 from tests.simulation.run import Report, simulate
@@ -107,12 +108,14 @@ def on_all_cores(
     deadline, done = time.monotonic() + seconds, 0
     # Not forked: what is left of other tests in this process (threads, a handler that swallows SIGTERM) stays behind.
     with multiprocessing.get_context("spawn").Pool(jobs, _collect_rarely) as pool:
-        begun = deque(pool.apply_async(tally, (task,)) for task in islice(tasks, 2 * jobs))
-        while begun:
+        begun = deque[AsyncResult[Counted]]()
+        while True:
+            while len(begun) < 2 * jobs and done < operations and time.monotonic() < deadline:
+                begun.append(pool.apply_async(tally, (next(tasks),)))  # one by one: no core waits for the others
+            if not begun:
+                return
             found = begun.popleft().get()
             done += found.operations
-            if done < operations and time.monotonic() < deadline:  # no core waits for the others
-                begun.extend(pool.apply_async(tally, (task,)) for task in islice(tasks, 1))
             yield found
 
 
