@@ -163,6 +163,27 @@ def test_a_part_that_was_run_replaces_its_section_alone(tmp_path: Path) -> None:
     assert (after[:start], after[-(len(before) - end) :]) == (before[:start], before[end:])
 
 
+def test_a_mutant_that_is_listed_and_caught_is_named_and_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that is neither: the page says which, so that somebody changes the list or the tests."""
+    by = {"as it is": None, "caught": "S5: twice", "listed": None, "listed, caught": "S1: lost", "missed": None}
+
+    def tried(names: list[str], jobs: int) -> Iterator[Verdict]:
+        yield from (Verdict(name, by[name], operations=9) for name in names)
+
+    for name, value in {"CONTROLS": ["as it is"], "EVERY": [*by][1:], "all_tried": tried}.items():
+        monkeypatch.setattr(parts, name, value)
+    monkeypatch.setattr(parts, "is_as_expected", lambda verdict: verdict.name in ("as it is", "caught", "listed"))
+    file, _ = page_as_committed(tmp_path)
+    ledger = Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT)
+    parts.mutants(ledger, print)
+    page.renew("mutants", ledger, file)
+    told = " ".join(file.read_text().split())
+    assert "2 of 4 were caught" in told
+    assert "1 are known to be as good as the code; not as expected: listed, caught, missed; the slowest" in told
+
+
 def test_mutants_that_a_run_has_tried_which_was_broken_off_are_not_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,6 @@ EQUIVALENT: Final[tuple[tuple[str, str], ...]] = (
     ("rule.act.[dfp]* held/field available_at", _AS_IT_IS),
     ("rule.act.clean_up free/conjunct 2", _CHAIN),
     ("rule.act.clean_up free/conjunct 6", "for what has finished nobody comes to wait"),
-    ("rule.act.clean_up free/field status", "only what is completed is cleaned up"),
     ("rule.place/conjunct [12]", _CHAIN),
     ("rule.act.retract free/loses staged", "it is refused while blocks are staged"),
     *(
@@ -44,7 +43,7 @@ EQUIVALENT: Final[tuple[tuple[str, str], ...]] = (
     ("rule.begin/conjunct 3", "the nonce is asked for as the operation before, too"),
     ("rule.retake/conjunct 1", "only what is held has an owner"),
     ("rule.retake/conjunct 2", "no two tenures have the same last operation, which is asked for"),
-    ("rule.followed/conjunct [1234]", "the operation that parked it is asked for, and nothing was written since"),
+    ("rule.followed/conjunct [14]", "the operation that parked it is asked for, and nothing was written since"),
     ("rule.refresh/conjunct 1", "the reset that is asked for as its last operation has given it this generation"),
     ("rule.refresh/conjunct [34]", _CHAIN),
     *(

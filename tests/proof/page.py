@@ -309,9 +309,10 @@ def _mutants(ledger: Ledger, before: str) -> Iterable[str]:
 
 def _of_mutants(line: Line) -> str:
     by = Counter(name.partition(":")[0] for name in line["by"].values())
+    otherwise = f"not as expected: {', '.join(line['wrong'])}; " if line["wrong"] else ""
     return (
         f"{line['caught']} of {line['mutants']} were caught (commit {line['code']}), "
-        f"{line.get('equivalent', 0)} are known to be as good as the code; the slowest after "
+        f"{line.get('equivalent', 0)} are known to be as good as the code; {otherwise}the slowest after "
         f"{line['slowest']:,} operations. What caught them: "
         f"{', '.join(f'{name} {count}' for name, count in by.most_common())}."
     )

@@ -134,7 +134,7 @@ def _figures(tried: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "mutants": len(EVERY),
         "caught": len(caught),
-        "equivalent": len(tried) - len(caught) - len(wrong) - len(CONTROLS),
+        "equivalent": sum(each["expected"] and not each["by"] and each["name"] not in CONTROLS for each in tried),
         "wrong": wrong,
         "slowest": max((each["operations"] for each in caught), default=0),
         "by": {each["name"]: each["by"] for each in caught},
