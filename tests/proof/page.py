@@ -106,6 +106,9 @@ MUTANTS: Final = """
 A checker that finds nothing may be blind. So the real code is broken on purpose, one condition at a time, and every
 broken version must be caught: `make mutants`. Most are made from the operation table itself: each condition, each field
 and each record of each rule left out once. What nothing can tell from the code stands in a list with its reason.
+
+The run of 6ec72a77 caught three that stood in that list, too: of what takes a note of a parking away, either condition
+that asks for a parking, and the status of a tombstone that is cleaned up. They are off the list, and were tried again.
 """
 MODEL: Final = """
 ## The model
@@ -307,14 +310,19 @@ def _mutants(ledger: Ledger, before: str) -> Iterable[str]:
     yield _last(ledger, "mutants", MUTANTS, _of_mutants, before)
 
 
+_NAMED_FIRST: Final = 12
+"""How many of those that have caught most of the mutants have their names on the page."""
+
+
 def _of_mutants(line: Line) -> str:
-    by = Counter(name.partition(":")[0] for name in line["by"].values())
+    by = Counter(name.partition(":")[0] for name in line["by"].values()).most_common()
+    most = ", ".join(f"{name} {count}" for name, count in by[:_NAMED_FIRST])
+    rest = f", {len(left)} others together {sum(count for _, count in left)}" if (left := by[_NAMED_FIRST:]) else ""
     otherwise = f"not as expected: {', '.join(line['wrong'])}; " if line["wrong"] else ""
     return (
         f"{line['caught']} of {line['mutants']} were caught (commit {line['code']}), "
         f"{line.get('equivalent', 0)} are known to be as good as the code; {otherwise}the slowest after "
-        f"{line['slowest']:,} operations. What caught them: "
-        f"{', '.join(f'{name} {count}' for name, count in by.most_common())}."
+        f"{line['slowest']:,} operations. What caught them: {most}{rest}."
     )
 
 
