@@ -7,7 +7,7 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -163,6 +163,18 @@ def test_a_part_that_was_run_replaces_its_section_alone(tmp_path: Path) -> None:
     assert (after[:start], after[-(len(before) - end) :]) == (before[:start], before[end:])
 
 
+def with_mutants(
+    monkeypatch: pytest.MonkeyPatch,
+    names: list[str],
+    tried: Callable[[list[str], int], Iterator[Verdict]],
+    expected: Callable[[Verdict], bool],
+) -> None:
+    """Let the proof know these mutants, beside the control ``as it is``, and what becomes of them."""
+    instead = {"CONTROLS": ["as it is"], "EVERY": names, "all_tried": tried, "is_as_expected": expected}
+    for name, value in instead.items():
+        monkeypatch.setattr(parts, name, value)
+
+
 def test_a_mutant_that_is_listed_and_caught_is_named_and_counts_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,9 +184,7 @@ def test_a_mutant_that_is_listed_and_caught_is_named_and_counts_once(
     def tried(names: list[str], jobs: int) -> Iterator[Verdict]:
         yield from (Verdict(name, by[name], operations=9) for name in names)
 
-    for name, value in {"CONTROLS": ["as it is"], "EVERY": [*by][1:], "all_tried": tried}.items():
-        monkeypatch.setattr(parts, name, value)
-    monkeypatch.setattr(parts, "is_as_expected", lambda verdict: verdict.name in ("as it is", "caught", "listed"))
+    with_mutants(monkeypatch, [*by][1:], tried, lambda verdict: verdict.name in ("as it is", "caught", "listed"))
     file, _ = page_as_committed(tmp_path)
     ledger = Ledger(tmp_path / "ledger.jsonl", ROOT / KEPT)
     parts.mutants(ledger, print)
@@ -196,10 +206,8 @@ def test_mutants_that_a_run_has_tried_which_was_broken_off_are_not_tried_again(
             raise KeyboardInterrupt
         yield from (Verdict(name, "S1: lost", operations=9) for name in names[1:])
 
-    for name, value in {"CONTROLS": ["as it is"], "EVERY": ["a", "b"], "all_tried": tried}.items():
-        monkeypatch.setattr(parts, name, value)
-    monkeypatch.setattr(
-        parts, "is_as_expected", lambda verdict: bool(verdict.caught_by) == (verdict.name != "as it is")
+    with_mutants(
+        monkeypatch, ["a", "b"], tried, lambda verdict: bool(verdict.caught_by) == (verdict.name != "as it is")
     )
     ledger = Ledger(tmp_path / "ledger.jsonl")
     ledger.code = "0cd6045"

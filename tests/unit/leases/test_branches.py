@@ -15,10 +15,9 @@ from airflow_coordination.duties.branches.retiring import retire
 from airflow_coordination.duties.branches.selection import Selection
 from airflow_coordination.duties.branches.showing import finalize, publish, roll_back
 from airflow_coordination.leases import BranchError, InvalidInputError, PartitionStatus
-from airflow_coordination.protocol.beside.documents import VIEW, Document
-from airflow_coordination.protocol.beside.parts import parts_of
 from airflow_coordination.protocol.writes import Action
 from airflow_coordination.stores import open_store
+from airflow_coordination.testing.crash import FaultyStore
 from tests.backfills import Month
 from tests.unit.typed import understood
 from tests.upkeep import DATASET
@@ -189,23 +188,17 @@ def test_notes_of_what_follows_are_left_out_while_a_branch_is_begun(month: Month
     assert [note.key for note in month.c.follow_ups.follow_ups()] == [second]
 
 
-def test_an_ending_and_what_follows_it_are_judged_by_one_view(month: Month, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_ending_and_what_follows_it_are_judged_by_one_view(month: Month, tmp_path: Path) -> None:
     """Read twice, it might show the branch in between: what publishes into it would be followed as if it did not."""
+    store = FaultyStore(month.store)
+    month = Month(store, tmp_path)
     [key] = month.filled(1)
     begin(month.c, ALL, *WHO)
     lease = month.held(key)
     block = month.counted(lease, ["new"])
-    kept, asked = parts_of(month.store).documents, list[str]()
-    assert kept is not None
-    read = kept.document
-
-    def noted(source: str, name: str) -> Document | None:
-        asked.append(name)
-        return read(source, name)
-
-    monkeypatch.setattr(kept, "document", noted)
+    store.calls.clear()
     month.c.complete(lease, [block], then='{"do": "it"}')
-    assert asked == [VIEW]
+    assert store.calls == ["document", "write"], "the view, the ending"
 
 
 def retired(month: Month) -> tuple[str, int]:
