@@ -75,13 +75,13 @@ class FirstRenewals:
 
     def _run(self) -> None:
         with self._changed:
-            while True:
+            while self._due or not self._ends:  # asked before it waits: all may be over by the time it gets the lock
                 self._changed.wait(max(self._wakes - time.monotonic(), 0))
                 for heartbeat in [each for each, due in self._due.items() if due <= time.monotonic()]:
                     self._begin(heartbeat)
                 if self._due:
                     self._wakes = min(self._due.values())
-                elif self._ends or time.monotonic() >= self._wakes:
+                elif time.monotonic() >= self._wakes:
                     break
             self._thread = None
 

@@ -21,7 +21,7 @@ from tests.proof.ledger import Ledger
 from tests.proof.lines import add, read
 from tests.proof.simulated import KEPT, Kept, Simulated
 from tests.simulation.batch import Tally
-from tests.simulation.loaded import ROOT, digest
+from tests.simulation.loaded import ROOT, digest, outside_functions
 
 MIGRATIONS = "airflow_coordination/stores/sql/migrations/versions"
 
@@ -120,8 +120,15 @@ def test_a_digest_is_of_what_a_run_loads_and_of_nothing_else(store: str) -> None
     migrations = {str(path.relative_to(ROOT)) for path in (ROOT / MIGRATIONS).glob("**/[0-9]*.py")}
     assert len(migrations) >= 18
     assert migrations & set(files) == (migrations if store == "sqlite" else set())
+    assert any(file.startswith("airflow_coordination/stores/sql/") for file in files) == (store == "sqlite")
     if store == "in_memory":
         assert digest(store) == last
+
+
+def test_of_what_is_only_loaded_no_body_of_a_function_counts() -> None:
+    before = outside_functions(b"A = 1\n\n\nclass C:\n    b: int\n\n    def c(self) -> int:\n        return 1\n")
+    assert before.splitlines() == b"A = 1\n\n\nclass C:\n    b: int\n\n    def c(self) -> int:".splitlines()
+    assert outside_functions(b"def stub() -> int: ...\n") == b"def stub() -> int: ..."
 
 
 @pytest.mark.parametrize("part", page.ALONE)

@@ -32,7 +32,7 @@ from tests.processes.run import PATIENCE, Run, settings_of
 from tests.processes.stores import FaultyStoreSetup
 from tests.processes.supervisor import Supervisor
 from tests.simulation.behaviour import EXPECTED, Habits
-from tests.simulation.stores import IN_MEMORY_FILES
+from tests.simulation.on_sqlite import IN_MEMORY_FILES
 from tests.upkeep import Dataset
 
 KEYS: Final = tuple(f"k{number}" for number in range(8))

@@ -231,15 +231,32 @@ def test_w7_leases_that_end_before_their_first_renewal_share_one_thread(monkeypa
             pass
     assert names == ["renewals"]
     for thread in set(threading.enumerate()) - others:
-        for _ in range(300):  # said before the thread waits, it is not heard: then the thread ends as it wakes
-            first.end()
-            thread.join(0.1)
-            if not thread.is_alive():
-                break
+        first.end()
+        thread.join(30)
         assert not thread.is_alive()  # it had nothing to wait for
     for each in beating(first, LONG, lambda lease: lease):
         with each:
             assert names == ["renewals"] * 2
+
+
+def test_w7_a_thread_that_comes_to_run_after_the_end_of_its_drain_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, runs, first = list[threading.Thread](), threading.Event(), FirstRenewals()
+
+    def held_back(thread: threading.Thread) -> None:
+        run = thread.run
+        thread.run = lambda: (runs.wait(60), run())[1]  # type: ignore[method-assign]
+        began.append(thread)
+        start(thread)
+
+    start = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", held_back)
+    for each in beating(first, LONG, lambda lease: lease):
+        with each:
+            pass
+    first.end()
+    runs.set()
+    began[0].join(30)
+    assert not began[0].is_alive()
 
 
 def test_l6_a_renewal_that_hangs_keeps_no_other_lease_of_its_driver_waiting() -> None:
