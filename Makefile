@@ -140,6 +140,12 @@ test-fast: .venv/ready .work/javascript/ready ## What can be tested in 90 second
 test-while-writing: .venv/ready
 	$(BIN)/python -m pytest $(TWO_AT_ONCE) -m "$(FAST) and not long" $(WHILE_WRITING)
 
+SEED ?= 0
+
+.PHONY: test-noise
+test-noise: dynamodb-local ## Hold threads up at random while tests run: those that fail once in a hundred landings fail (ONLY=tests/unit/spark, SEED=7)
+	COORDINATION_TEST_NOISE=$(SEED) $(RUN) python -m pytest -p tests.noise $(TWO_AT_ONCE) -m "not timed and not long" $(or $(ONLY),$(BY_TEST))
+
 CELL ?=
 
 .PHONY: matrix
