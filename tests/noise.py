@@ -2,7 +2,7 @@
 
 A test that lets two threads race, or waits for a duration, passes on a quiet machine and fails in one landing of a
 hundred. With noise between its calls it fails within a few seeds, and so do races of the product (noise injection, as
-ConTest does it for Java). Processes that a test starts are not held up.
+ConTest does it for Java). Programs that a test starts are not held up.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import random
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, KeysView
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -24,7 +24,7 @@ SEED: Final = "COORDINATION_TEST_NOISE"
 ROOT: Final = Path(__file__).parents[1]
 HELD_UP: Final = (f"{ROOT / 'airflow_coordination'}/", f"{ROOT / 'tests'}/", threading.__file__)
 PAUSES: Final = (0.0, 0.001, 0.005, 0.02)
-"""Seconds. The first gives way to another thread, the last is longer than any poll of a test."""
+"""Seconds. The first gives way to another thread, the last is longer than most waits between two looks."""
 LONGEST: Final = 1.5
 """Seconds of a test, all together."""
 
@@ -42,11 +42,11 @@ class Noise:
     def __init__(self, seed: str, sleep: Callable[[float], object] = time.sleep) -> None:
         self._random, self._sleep = random.Random(seed), sleep
         self._calls, self._next, self._left = 0, self._random.randint(0, 3), LONGEST
-        self._before = threading.active_count()
+        self._before = set(_threads())
 
     def __call__(self, frame: FrameType, event: str, argument: object) -> None:
         """Count a call, and hold its thread up if it is its turn."""
-        if event in ("call", "return") and frame.f_code.co_filename.startswith(HELD_UP) and self._threads_run():
+        if event in ("call", "return") and frame.f_code.co_filename.startswith(HELD_UP) and _threads() - self._before:
             self._calls += 1
             if self._calls >= self._next and self._left > 0:
                 self._next = self._calls + 1 + int(self._random.expovariate(1) * (2 + self._calls / 3))
@@ -54,18 +54,20 @@ class Noise:
                 self._left -= seconds
                 self._sleep(seconds)
 
-    def _threads_run(self) -> bool:
-        return len(threading._active) > self._before  # type: ignore[attr-defined]  # the public one takes a lock
+
+def _threads() -> KeysView[int]:
+    return threading._active.keys()  # type: ignore[attr-defined]  # what is public takes a lock, and is called here
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Hold up the threads of one test."""
     noise = Noise(f"{os.environ.get(SEED, '0')} {item.nodeid}")
-    threading.setprofile(noise)
+    before = sys.getprofile(), threading.getprofile()
     sys.setprofile(noise)
+    threading.setprofile(noise)
     try:
         return (yield)
     finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
+        sys.setprofile(before[0])
+        threading.setprofile(before[1])

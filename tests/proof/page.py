@@ -43,10 +43,10 @@ On the way, seeds 3490, 25465, 59677, 63436, 66577, 79177 and 180983 were report
 checker was at fault: it did not know of a message that the rules allow to come so late, or twice. It knows now (a
 test for each way is in `tests/unit/testing/test_history_check.py` or `tests/unit/stores/test_in_memory_history.py`),
 and the seeds were run again. `python -m tests.proof --only simulation:in_memory` goes on with the next seed, on
-whichever commit and machine, for as long as what a run depends on is the same: the files of which it enters a
-function, and of those that are only loaded what stands outside of functions. What it has done is in
+whichever commit and machine, for as long as what a run depends on is the same: the files of leases and all others of
+which it enters a function, and what stands outside of functions where it only takes names. What it has done is in
 `tests/proof/simulated.json`, which is committed with this page. The table names the files by a digest; `python -m
-tests.simulation.loaded in_memory` prints that of today.
+tests.simulation.loaded in_memory` prints that of today, and what it is of.
 """
 
 _PER_OPERATIONS, _PER_FAULTS = (

@@ -1,4 +1,4 @@
-"""What was simulated, kept in the repository: sessions on several machines add up while a run loads the same files."""
+"""What was simulated, kept in the repository: sessions on many machines add up while a run depends on the same files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KEPT: Final = Path("tests/proof/simulated.json")
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of one store and the files that its runs loaded.
+    """What is kept of one store and the files that its runs depended on.
 
     :param files: their digest.
     :param code: the commit of the last of them, and ``at`` when it was.
@@ -43,7 +43,7 @@ class Simulated:
     """The tallies of seeds, one for each store and digest; a digest that comes back goes on where it ended.
 
     :param path: of the file; made with the first tally.
-    :param digest: of the files that a run on a store loads.
+    :param digest: of the files that a run on a store depends on.
     """
 
     def __init__(self, path: Path = KEPT, digest: Callable[[str], str] = digest) -> None:

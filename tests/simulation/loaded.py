@@ -1,7 +1,8 @@
 """The files that a run depends on, and a digest of them: ``python -m tests.simulation.loaded in_memory`` prints both.
 
-A file of which a function ran counts whole. One that was only loaded, as a name of it was, counts without the bodies of
-its functions: they may become others, and all that was simulated stands.
+What leases are made of counts whole, and so does any file of which a function is entered. Of others, such as those of
+outputs, a run has only the names: they count without the bodies of their functions, which may become others, and all
+that was simulated stands.
 """
 
 from __future__ import annotations
@@ -13,16 +14,14 @@ import logging
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from tests.simulation.run import simulate
-from tests.simulation.stores import STORES
-
 ROOT: Final = Path(__file__).parents[2]
-SEEDS: Final = range(8)
-"""By the fourth, every function's file that thousands of seeds enter was entered."""
+OF_LEASES: Final = ("leases", "planning", "protocol", "stores", "testing", "values")
+"""Rooms whose functions runs enter, some of them in one seed of a hundred."""
 
 
 def digest(store: str) -> str:
@@ -32,37 +31,46 @@ def digest(store: str) -> str:
 
 
 class Files:
-    """Those of this repository that seeds of a store load or execute, and those of which they enter a function.
+    """Those of this repository that are executed while it notes, and those of which a function is entered."""
 
-    :param store: where the seeds run.
-    """
+    def __init__(self) -> None:
+        self._executed, self._entered = set[str](), set[str]()
+        self._notes = False
 
-    def __init__(self, store: str) -> None:
-        self._executed = {each.__file__ for each in list(sys.modules.values()) if getattr(each, "__file__", None)}
-        self._entered: set[str] = set()
-        sys.addaudithook(self._note_execution)
+    @contextmanager
+    def noting(self) -> Iterator[None]:
+        """Note what is executed and entered meanwhile; what was imported before is not seen."""
+        sys.addaudithook(self._note_execution)  # for ever
+        self._notes = True
         sys.setprofile(self._note_call)
-        for seed in SEEDS:
-            simulate(seed, STORES[store])
+        yield
         sys.setprofile(None)
+        self._notes = False
 
     def __iter__(self) -> Iterator[Path]:
-        for name in sorted(filter(None, self._executed | self._entered)):
+        for name in sorted(self._executed | self._entered):
             path = Path(name)
             if path.is_relative_to(ROOT) and "site-packages" not in path.parts and path != Path(__file__):
                 yield path
 
+    def counts_whole(self, path: Path) -> bool:
+        """Return whether it does, or only without the bodies of its functions."""
+        package, *room = path.relative_to(ROOT).parts
+        return package == "tests" or room[0] in OF_LEASES or str(path) in self._entered
+
     def read(self, path: Path) -> bytes:
         """Return what counts of one of them."""
-        return path.read_bytes() if str(path) in self._entered else outside_functions(path.read_bytes())
+        return path.read_bytes() if self.counts_whole(path) else outside_functions(path.read_bytes())
 
     def _note_execution(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event == "exec":  # alembic's migrations are no modules that anybody finds
-            self._executed.add(getattr(arguments[0], "co_filename", None))
+        if event == "exec" and self._notes:  # a module's import, or one of alembic's migrations
+            self._executed.add(getattr(arguments[0], "co_filename", ""))
 
     def _note_call(self, frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_flags & inspect.CO_NEWLOCALS:  # neither a module nor a class
-            self._entered.add(frame.f_code.co_filename)
+        code = frame.f_code
+        # Neither a class's body nor a lambda, which stand outside of functions or in one that was entered before.
+        if event == "call" and code.co_flags & inspect.CO_NEWLOCALS and not code.co_name.startswith("<"):
+            self._entered.add(code.co_filename)
 
 
 def outside_functions(source: bytes) -> bytes:
@@ -75,17 +83,23 @@ def outside_functions(source: bytes) -> bytes:
 
 
 def main() -> None:
-    """Print the files, and their digest."""
-    parser = argparse.ArgumentParser(prog="python -m tests.simulation.loaded", description=__doc__)
-    parser.add_argument("store", choices=STORES)
-    given = parser.parse_args()
+    """Print the files, each with what counts of it, and their digest."""
     logging.disable(logging.CRITICAL)
-    files = Files(given.store)
+    files = Files()
+    with files.noting():
+        from tests.simulation.run import simulate
+        from tests.simulation.stores import STORES
+
+        parser = argparse.ArgumentParser(prog="python -m tests.simulation.loaded", description=__doc__)
+        parser.add_argument("store", choices=STORES)
+        simulate(0, STORES[parser.parse_args().store])
     loaded = list(files)
 
     from tests.left_out import digest_of_files  # only now, or it would be among them
 
-    print(*(path.relative_to(ROOT) for path in loaded), digest_of_files(loaded, files.read), sep="\n")
+    for path in loaded:
+        print("whole" if files.counts_whole(path) else "outside-functions", path.relative_to(ROOT))
+    print(digest_of_files(loaded, files.read))
 
 
 if __name__ == "__main__":

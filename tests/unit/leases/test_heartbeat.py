@@ -223,12 +223,25 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+def waiting(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Return what is set when a thread of first renewals begins to wait: it lets go of the lock only as it does."""
+    begun, wait = threading.Event(), threading.Condition.wait
+
+    def noted(condition: threading.Condition, timeout: float | None = None) -> bool:
+        if threading.current_thread().name == "renewals":
+            begun.set()
+        return wait(condition, timeout)
+
+    monkeypatch.setattr(threading.Condition, "wait", noted)
+    return begun
+
+
 def test_w7_leases_that_end_before_their_first_renewal_share_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     others = set(threading.enumerate())  # an earlier test may have left one of that name
-    names, first = started(monkeypatch), FirstRenewals()
+    names, first, waits = started(monkeypatch), FirstRenewals(), waiting(monkeypatch)
     for each in beating(first, LONG, lambda lease: lease, 50):
         with each:
-            pass
+            assert waits.wait(30)
     assert names == ["renewals"]
     for thread in set(threading.enumerate()) - others:
         first.end()
@@ -237,26 +250,53 @@ def test_w7_leases_that_end_before_their_first_renewal_share_one_thread(monkeypa
     for each in beating(first, LONG, lambda lease: lease):
         with each:
             assert names == ["renewals"] * 2
+    first.end()
 
 
-def test_w7_a_thread_that_comes_to_run_after_the_end_of_its_drain_ends_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    began, runs, first = list[threading.Thread](), threading.Event(), FirstRenewals()
+@pytest.fixture
+def held_back(monkeypatch: pytest.MonkeyPatch) -> tuple[list[threading.Thread], threading.Lock]:
+    """All threads that are started, and what holds the first of them back until it is released."""
+    threads, barrier, start = list[threading.Thread](), threading.Lock(), threading.Thread.start
+    barrier.acquire()
 
-    def held_back(thread: threading.Thread) -> None:
-        run = thread.run
-        thread.run = lambda: (runs.wait(60), run())[1]  # type: ignore[method-assign]
-        began.append(thread)
+    def started(thread: threading.Thread) -> None:
+        runs = thread.run
+        thread.run = lambda: (barrier.acquire(timeout=60), runs())[1]  # type: ignore[method-assign]
+        threads.append(thread)
         start(thread)
 
-    start = threading.Thread.start
-    monkeypatch.setattr(threading.Thread, "start", held_back)
+    monkeypatch.setattr(threading.Thread, "start", started)
+    return threads, barrier
+
+
+def test_w7_a_thread_that_comes_to_run_after_the_end_of_its_drain_ends_at_once(held_back) -> None:
+    (threads, barrier), first = held_back, FirstRenewals()
     for each in beating(first, LONG, lambda lease: lease):
         with each:
             pass
     first.end()
-    runs.set()
-    began[0].join(30)
-    assert not began[0].is_alive()
+    barrier.release()
+    threads[0].join(30)
+    assert not threads[0].is_alive()
+
+
+def test_w7_the_end_of_a_drain_ends_no_thread_of_the_next(held_back, monkeypatch: pytest.MonkeyPatch) -> None:
+    (_, barrier), first, waits = held_back, FirstRenewals(), waiting(monkeypatch)
+    first.end()
+    for each in beating(first, LONG, lambda lease: lease):
+        with each:
+            pass
+    barrier.release()
+    assert waits.wait(30)
+    first.end()
+
+
+def test_l6_a_lease_is_renewed_though_its_driver_ends_another_drain() -> None:
+    first, renewed = FirstRenewals(), threading.Event()
+    for each in beating(first, SHORT, lambda lease: (renewed.set(), lease)[1]):
+        with each:
+            first.end()
+            assert renewed.wait(30)
 
 
 def test_l6_a_renewal_that_hangs_keeps_no_other_lease_of_its_driver_waiting() -> None:
