@@ -1,4 +1,4 @@
-"""What was simulated, kept in the repository: sessions on many machines add up while a run depends on the same files."""
+"""What was simulated, kept in the repository: sessions on many machines add up while runs depend on the same files."""
 
 from __future__ import annotations
 
