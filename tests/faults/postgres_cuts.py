@@ -32,7 +32,7 @@ class _Session:
     def __init__(self, proxy: CuttingProxy, client: socket.socket) -> None:
         self._proxy, self._client = proxy, client
         self._server = socket.create_connection(proxy.target)
-        self._swallowing = threading.Event()
+        self._cut: Cut | None = None
         for pump in (self._upwards, self._downwards):
             threading.Thread(target=pump, daemon=True).start()
 
@@ -52,8 +52,8 @@ class _Session:
                 self._proxy.statements += statements
                 self._proxy.bytes += len(pending)
                 cut = self._proxy.take() if statements else None
-                if cut is Cut.AFTER:
-                    self._swallowing.set()
+                if cut is not None:
+                    self._cut = cut  # before the server can answer: from here on the client hears nothing
                 if cut is not Cut.BEFORE:
                     self._server.sendall(pending)
                 pending = b""
@@ -61,14 +61,14 @@ class _Session:
                     _end(self._client)
                     self._proxy.done.set()
                     return
-        if not self._swallowing.is_set():
+        if self._cut is not Cut.AFTER:
             _end(self._server)
 
     def _downwards(self) -> None:
         tail = b""
         with suppress(OSError):
             while data := self._server.recv(_CHUNK):
-                if not self._swallowing.is_set():
+                if self._cut is None:
                     self._proxy.received += len(data)
                     self._client.sendall(data)
                     continue
@@ -76,7 +76,7 @@ class _Session:
                 if tail == _READY:
                     break
         _end(self._client)
-        if self._swallowing.is_set():
+        if self._cut is Cut.AFTER:
             self._proxy.done.set()
 
 

@@ -43,9 +43,11 @@ class Files:
         sys.addaudithook(self._note_execution)  # for ever
         self._notes = True
         sys.setprofile(self._note_call)
-        yield
-        sys.setprofile(None)
-        self._notes = False
+        try:
+            yield
+        finally:
+            sys.setprofile(None)
+            self._notes = False
 
     def __iter__(self) -> Iterator[Path]:
         for name in sorted(self._executed | self._entered):
@@ -84,7 +86,6 @@ def outside_functions(source: bytes) -> bytes:
 
 def main() -> None:
     """Print the files, each with what counts of it, and their digest."""
-    logging.disable(logging.CRITICAL)
     files = Files()
     with files.noting():
         from tests.simulation.run import simulate
@@ -92,7 +93,9 @@ def main() -> None:
 
         parser = argparse.ArgumentParser(prog="python -m tests.simulation.loaded", description=__doc__)
         parser.add_argument("store", choices=STORES)
-        simulate(0, STORES[parser.parse_args().store])
+        given = parser.parse_args()
+        logging.disable(logging.CRITICAL)
+        simulate(0, STORES[given.store])
     loaded = list(files)
 
     from tests.left_out import digest_of_files  # only now, or it would be among them
