@@ -144,7 +144,7 @@ SEED ?= 0
 
 .PHONY: test-noise
 test-noise: dynamodb-local ## Hold threads up at random while tests run: those that fail once in a hundred landings fail (ONLY=tests/unit/spark, SEED=7)
-	COORDINATION_TEST_NOISE=$(SEED) $(RUN) python -m pytest -p tests.noise $(TWO_AT_ONCE) -m "not timed and not long" $(or $(ONLY),$(BY_TEST))
+	COORDINATION_TEST_NOISE=$(SEED) $(RUN) python -m pytest -p tests.noise $(TWO_AT_ONCE) -m "not timed $(SHORT)" $(or $(ONLY),$(BY_TEST))
 
 CELL ?=
 

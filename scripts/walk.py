@@ -15,7 +15,8 @@ import ast
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import pairwise
@@ -158,15 +159,22 @@ def walked(name: str, call: Callable[[], Any]) -> Walk:
     :param name: for people.
     """
     walk = Walk(name)
-    before = sys.getprofile(), threading.getprofile()
-    sys.setprofile(walk)
-    threading.setprofile(walk)
-    try:
+    with profiled_by(walk):
         call()
+    return walk
+
+
+@contextmanager
+def profiled_by(hook: Callable[[FrameType, str, Any], object]) -> Iterator[None]:
+    """Let this thread, and all that are started meanwhile, call ``hook``, and afterwards what they did before."""
+    before = sys.getprofile(), threading.getprofile()
+    sys.setprofile(hook)
+    threading.setprofile(hook)
+    try:
+        yield
     finally:
         sys.setprofile(before[0])
         threading.setprofile(before[1])
-    return walk
 
 
 class Frame:

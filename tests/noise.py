@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import random
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, KeysView
@@ -18,6 +17,8 @@ from types import FrameType
 from typing import Final
 
 import pytest
+
+from scripts.walk import profiled_by
 
 SEED: Final = "COORDINATION_TEST_NOISE"
 """Of this environment variable: what the noise is drawn from, beside the test's ID."""
@@ -62,12 +63,5 @@ def _threads() -> KeysView[int]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """Hold up the threads of one test."""
-    noise = Noise(f"{os.environ.get(SEED, '0')} {item.nodeid}")
-    before = sys.getprofile(), threading.getprofile()
-    sys.setprofile(noise)
-    threading.setprofile(noise)
-    try:
+    with profiled_by(Noise(f"{os.environ.get(SEED, '0')} {item.nodeid}")):
         return (yield)
-    finally:
-        sys.setprofile(before[0])
-        threading.setprofile(before[1])

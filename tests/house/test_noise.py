@@ -7,7 +7,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -29,17 +29,10 @@ def heard(seed: str, *, beside: bool) -> list[float]:
     """Return the pauses of ten thousand calls of one thread."""
     pauses: list[float] = []
     noise = Noise(seed, pauses.append)
-    if not beside:
-        calls(noise)
-        return pauses
-    with a_thread_beside():
-        calls(noise)
+    with a_thread_beside() if beside else nullcontext():
+        for _ in range(10_000):
+            noise(sys._getframe(), "call", None)
     return pauses
-
-
-def calls(noise: Noise) -> None:
-    for _ in range(10_000):
-        noise(sys._getframe(), "call", None)
 
 
 def test_who_runs_alone_is_never_held_up() -> None:

@@ -31,26 +31,22 @@ def digest(store: str) -> str:
 
 
 class Files:
-    """Those of this repository that are executed while it notes, and those of which a function is entered."""
+    """Those of this repository of which anything is executed while it notes, and those of which a function is."""
 
     def __init__(self) -> None:
         self._executed, self._entered = set[str](), set[str]()
-        self._notes = False
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Note what is executed and entered meanwhile; what was imported before is not seen."""
-        sys.addaudithook(self._note_execution)  # for ever
-        self._notes = True
-        sys.setprofile(self._note_call)
+        """Note what is executed meanwhile; what was imported before is not seen."""
+        sys.setprofile(self._note)
         try:
             yield
         finally:
             sys.setprofile(None)
-            self._notes = False
 
     def __iter__(self) -> Iterator[Path]:
-        for name in sorted(self._executed | self._entered):
+        for name in sorted(self._executed):
             path = Path(name)
             if path.is_relative_to(ROOT) and "site-packages" not in path.parts and path != Path(__file__):
                 yield path
@@ -64,15 +60,15 @@ class Files:
         """Return what counts of one of them."""
         return path.read_bytes() if self.counts_whole(path) else outside_functions(path.read_bytes())
 
-    def _note_execution(self, event: str, arguments: tuple[object, ...]) -> None:
-        if event == "exec" and self._notes:  # a module's import, or one of alembic's migrations
-            self._executed.add(getattr(arguments[0], "co_filename", ""))
-
-    def _note_call(self, frame: FrameType, event: str, _: object) -> None:
+    def _note(self, frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        # Neither a class's body nor a lambda, which stand outside of functions or in one that was entered before.
-        if event == "call" and code.co_flags & inspect.CO_NEWLOCALS and not code.co_name.startswith("<"):
-            self._entered.add(code.co_filename)
+        if (
+            event == "call"
+        ):  # of a function, or of a module or class: alembic's migrations are no modules that are found
+            self._executed.add(code.co_filename)
+            # Neither a class's body nor a lambda, which stand outside of functions or in one that was entered before.
+            if code.co_flags & inspect.CO_NEWLOCALS and not code.co_name.startswith("<"):
+                self._entered.add(code.co_filename)
 
 
 def outside_functions(source: bytes) -> bytes:

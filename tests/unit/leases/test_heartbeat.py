@@ -188,19 +188,17 @@ def test_l7_the_deadline_holds_even_while_something_hangs(held: Held, hanging: s
 
 def test_what_ends_before_its_first_renewal_has_cost_one_thread(held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     c, lease, _, clock = held
-    started: list[str] = []
-    start, renew, renewed = threading.Thread.start, c.renew, threading.Event()
-    monkeypatch.setattr(threading.Thread, "start", lambda thread: (started.append(thread.name), start(thread))[1])
+    names, renew, renewed = started(monkeypatch), c.renew, threading.Event()
     with c.heartbeat(lease):
         pass
-    assert started == [f"heartbeat-{lease.fence}"]
+    assert names == [f"heartbeat-{lease.fence}"]
 
     c.renew = lambda lease: (renew(lease), renewed.set())[0]  # type: ignore[method-assign]
     with c.heartbeat(lease):
         while not renewed.wait(0.01):
             clock.advance(5)
-    assert started[1:] == [f"heartbeat-{lease.fence}", f"deadline-{lease.fence}"]
-    assert not [thread for thread in threading.enumerate() if thread.name in started]
+    assert names[1:] == [f"heartbeat-{lease.fence}", f"deadline-{lease.fence}"]
+    assert not [thread for thread in threading.enumerate() if thread.name in names]
 
 
 Renew = Callable[[Lease], Lease]
